@@ -402,7 +402,7 @@ def _document(name: str, sections: Iterable[tuple[str | None, str]]) -> Document
 
 
 def place_in_source(name: str) -> int | None:
-    """The place, from 1, of a text whose id says no more than that; None where it has one of its own."""
+    """The place, from 1, of a text whose id says no more; None where it has an id of its own."""
     match = _PLACE.fullmatch(name)
     return int(match[1]) if match else None
 

@@ -69,8 +69,8 @@ def dialogue_summaries(*, raw: Path, dimension: str = "coherence") -> Corpus:
     Source: Gao and Wan 2022.
 
     Args:
-        raw: ``human_judgment.jsonl``: a line has ``id`` (the dialogue), ``model_id``, ``summary`` and
-            ``annotations``, one record of dimensions per rater.
+        raw: ``human_judgment.jsonl``: a line has ``id`` (the dialogue), ``model_id``, ``summary``
+            and ``annotations``, one record of dimensions per rater.
         dimension: which of the ratings is kept.
 
     Raises InputError: another shape, or no such rating.
@@ -102,8 +102,8 @@ def story_classes(
         name: of the corpus.
         seed: of the splits. The published test split has 49 stories, too few to judge a classifier
             by, so that stories of both files are split anew.
-        raw: a folder of ``TrainData.json`` and ``TestData.json``: stories by key, each with ``Text``
-            and ``HolisticData``, whose ``scores`` are the ratings, 1 to 5, by reader.
+        raw: a folder of ``TrainData.json`` and ``TestData.json``: stories by key, each with
+            ``Text`` and ``HolisticData``, whose ``scores`` are the ratings, 1 to 5, by reader.
         shares: of stories by split.
 
     Returns: the stories; ``truth["rating"]`` is int64 (units,), 1 low to 3 high; facts count the

@@ -1,7 +1,7 @@
-"""The data sets that ``corpora_from_files`` can name: one class of settings for each, and their registry.
+"""The data sets that ``corpora_from_files`` can name: a class of settings for each, and a registry.
 
-A class's fields are what an entry of the parameters may say beside ``study`` and ``source``; its method
-reads the files. A new data set is a class here and a line of ``REGISTRY``.
+A class's fields are what an entry of the parameters may say beside ``study`` and ``source``; its
+method reads the files. A new data set is a class here and a line of ``REGISTRY``.
 """
 
 from pathlib import Path
@@ -124,7 +124,7 @@ class Documents(FileDataset):
 
 
 class ShuffledTexts(FileDataset):
-    """Articles of a prepared corpus, those of split test with shuffles of their sentences or sections."""
+    """Articles of a prepared corpus, those of split test with shuffles of their parts."""
 
     tasks: list[Task] = parameter(
         "What is shuffled: blocks or windows of sentences and their size, or whole sections.",
@@ -158,7 +158,7 @@ class ShuffledTexts(FileDataset):
 
 
 class RatedShuffles(FileDataset):
-    """Three classes of coherence made by shuffling, in place of rated texts (sheng2024 appendix B)."""
+    """Three classes of coherence by shuffling, in place of rated texts (sheng2024 appendix B)."""
 
     splitter: Splitter = parameter(SPLITTER, "rules", source=SPLITTER_SOURCE)
 
@@ -171,9 +171,10 @@ class RatedShuffles(FileDataset):
 
 
 class CorruptedTexts(FileDataset):
-    """Test documents of a prepared corpus under each corruption that needs no truth, at every severity.
+    """Test documents of a prepared corpus under each corruption that needs no truth.
 
-    The second file holds parallel text, from which sentences of other languages are taken.
+    Each is done at every severity. The second file holds parallel text, from which sentences of
+    other languages are taken.
     """
 
     reads_beside = True
@@ -202,7 +203,7 @@ class CorruptedTexts(FileDataset):
 
 
 class Wikipedia(FileDataset):
-    """Articles of a Wikipedia dump with their sections (deng2022 section 4: WIKI and WIKI-SHORT)."""
+    """Articles of a Wikipedia dump with their sections (deng2022 section 4)."""
 
     shares: SplitShares = parameter(
         SHARES,
@@ -301,7 +302,7 @@ class Scientific(FileDataset):
 
 
 class Proposals(FileDataset):
-    """Proposals to change a language or a protocol in reStructuredText or Markdown: PEPs, EIPs, Rust RFCs."""
+    """Proposals to change a language or a protocol: PEPs, EIPs, Rust RFCs."""
 
     files: str = parameter("A glob of the files in the folder.", "*")
     filters: TitleFilters | None = parameter(
@@ -457,7 +458,7 @@ class EncyclopediaOpenings(FileDataset):
 
 
 class EncyclopediaClaims(FileDataset):
-    """Claims of Symmetric FEVER beside WikiSection's pages, and statements of the pages themselves."""
+    """Claims of Symmetric FEVER beside WikiSection's pages, and statements of these pages."""
 
     articles: str = parameter("The file of pages in the folder.", "cities.txt")
     pairs: str = parameter("The file of claims and sentences in the folder.", "symmetric.jsonl")
@@ -557,7 +558,7 @@ class ParallelTexts(FileDataset):
 
 
 class Gcdc(FileDataset):
-    """Texts rated for coherence in three classes (GCDC, Lai and Tetreault 2018; sheng2024 appendix B)."""
+    """Texts rated for coherence in three classes (GCDC; Lai and Tetreault 2018)."""
 
     validation: Number = parameter(
         "The share of the training texts that becomes validation.", 0.1, source="ours", gt=0, lt=1
@@ -572,7 +573,7 @@ class Gcdc(FileDataset):
 
 
 class Cohesentia(FileDataset):
-    """Stories of GPT-3 in three classes of rated coherence (CoheSentia, Maimon and Tsarfaty 2023)."""
+    """Stories of GPT-3 in three classes of coherence (CoheSentia, Maimon and Tsarfaty 2023)."""
 
     shares: SplitShares = parameter(
         SHARES, {"train": 0.5, "validation": 0.05, "test": 0.45}, source="ours"
@@ -587,7 +588,7 @@ class Cohesentia(FileDataset):
 
 
 class SummEval(FileDataset):
-    """Summaries by systems and people, rated by experts (Fabbri et al. 2021; lapata2005 section 4)."""
+    """Summaries by systems and people, rated by experts (SummEval; Fabbri et al. 2021)."""
 
     dimension: Literal["coherence", "consistency", "fluency", "relevance"] = parameter(
         "Which of the experts' ratings are kept.", "coherence", source="lapata2005 section 4"

@@ -1,8 +1,11 @@
-"""The Trainer: checkpoints, exact resume, progress and tracking. Its record is a CSV file; who wants a mirror of it
-adds one to :data:`longform.language_models.tracking.mirrors`.
+"""The Trainer: checkpoints, exact resume, progress and tracking.
 
-One of Lightning's epochs is the stretch up to a validation. What a step sees is a function of (seed, step) alone, and
-checkpoints are written at validations, so a run that was killed ends with the weights of an unbroken one.
+Its record is a CSV file; who wants a mirror of it adds one to
+:data:`longform.language_models.tracking.mirrors`.
+
+One of Lightning's epochs is the stretch up to a validation. What a step sees is a function of
+(seed, step) alone, and checkpoints are written at validations, so a run that was killed ends with
+the weights of an unbroken one.
 """
 
 import copy
@@ -38,12 +41,19 @@ from longform.statistics.random_streams import derived_seed
 __all__ = ["Learner", "Progress", "Schedule", "adamw", "fit_learner", "fit_module", "numbers"]
 
 
+REPORT_SECONDS = 10
+
+
 class Steps(pl.Callback):
-    """Seed torch before every step by (seed, batch number), so that dropout after a resume is that of the unbroken run,
-    and cut gradients at a norm: Lightning's own clipping refuses fused optimisers in mixed precision, and shards."""
+    """Seed torch before every step, and cut gradients at a norm.
+
+    The seed is (seed, batch number), so that dropout after a resume is that of the unbroken run.
+    Lightning's own clipping refuses fused optimisers in mixed precision, and shards.
+    """
 
     def __init__(self, seed: int, norm: float) -> None:
-        self.seed, self.norm = seed, norm
+        self.seed = seed
+        self.norm = norm
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int
@@ -51,33 +61,39 @@ class Steps(pl.Callback):
         step = trainer.current_epoch * trainer.num_training_batches + index
         seed = derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank)
         torch.default_generator.manual_seed(seed)
-        if (
-            module.device.type != "cpu"
-        ):  # without a device this queues a call and a stack trace for later, every step
+        # Without a device this queues a call and a stack trace for later, every step.
+        if module.device.type != "cpu":
             torch.manual_seed(seed)
 
     def on_before_optimizer_step(
         self, trainer: pl.Trainer, module: pl.LightningModule, optimizer: Any
     ) -> None:
         sharded: Any = trainer.strategy.model
-        if hasattr(
-            sharded, "clip_grad_norm_"
-        ):  # a norm over all shards, which only the sharded network knows
+        # The norm over all shards is something that only a sharded network knows.
+        if hasattr(sharded, "clip_grad_norm_"):
             sharded.clip_grad_norm_(self.norm)
         else:
             torch.nn.utils.clip_grad_norm_(module.parameters(), self.norm)
 
 
 class Progress(pl.Callback):
-    """One line every ten seconds: updates done, loss, tokens a second over all processes. And ``rows``, kept through a kill: at
-    each validation updates done, mean training loss since the row before (of the first process, where several train), validation
-    loss, in nats."""
+    """One line every ten seconds, and the curve of a training.
+
+    A line says updates done, loss, tokens a second over all processes.
+
+    Attributes:
+        rows: a row of ``COLUMNS`` for each validation, which a kill leaves: updates done, mean
+            training loss since the row before (of the first process, where several train) and
+            validation loss, in nats.
+    """
 
     COLUMNS = ("update", "loss", "validation_loss")
 
     def __init__(self, name: str, updates: int) -> None:
-        self.name, self.updates = name, updates
-        self.tokens, self.since, self.started = 0, time.monotonic(), time.monotonic()
+        self.name = name
+        self.updates = updates
+        self.tokens = 0
+        self.started = self.reported = time.monotonic()
         self.rows: list[tuple[int, float, float]] = []
         self.losses: list[torch.Tensor] = []
 
@@ -87,9 +103,9 @@ class Progress(pl.Callback):
         share = outputs["loss"].detach()  # of an update
         self.losses.append(share * trainer.accumulate_grad_batches)
         self.tokens += int(batch["labels"].numel())
-        if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
-            self.since = time.monotonic()
-            speed = trainer.world_size * self.tokens / (self.since - self.started)
+        if trainer.global_rank == 0 and time.monotonic() - self.reported > REPORT_SECONDS:
+            self.reported = time.monotonic()
+            speed = trainer.world_size * self.tokens / (self.reported - self.started)
             done = f"{trainer.global_step}/{self.updates}, loss {float(self.losses[-1]):.3f}"
             print(f"train {self.name}: {done}, {speed:,.0f} tokens/s", flush=True)
 
@@ -98,7 +114,8 @@ class Progress(pl.Callback):
         loss = float(trainer.callback_metrics["validation_loss"])
         if not math.isfinite(loss):
             raise BadInput(
-                f"train {self.name}: validation loss {loss} after update {trainer.global_step}; lower the learning rate"
+                f"train {self.name}: validation loss {loss} after update {trainer.global_step}; "
+                "lower the learning rate"
             )
         self.rows.append((trainer.global_step, mean, loss))
         self.losses = []
@@ -111,10 +128,11 @@ class Progress(pl.Callback):
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """The checkpoint of the lowest validation loss, found again where the folder was moved or renamed.
+    """The checkpoint of the lowest validation loss, also where the folder was moved or renamed.
 
-    Lightning keeps absolute paths and drops the best score when they change, so that a training that goes on elsewhere would
-    take whatever validates next for its best. What counts here are the files' names in the folder that is there now.
+    Lightning keeps absolute paths and drops the best score when they change, so that a training
+    that goes on elsewhere would take whatever validates next for its best. What counts here are the
+    files' names in the present folder.
     """
 
     PATHS = ("best_model_path", "kth_best_model_path", "last_model_path")
@@ -123,25 +141,30 @@ class BestCheckpoint(ModelCheckpoint):
         moved = {**state_dict, "dirpath": self.dirpath}
         for name in self.PATHS:
             moved[name] = self._here(state_dict[name])
-        moved["best_k_models"] = {
-            self._here(path): loss for path, loss in state_dict["best_k_models"].items()
-        }
+        losses = state_dict["best_k_models"]
+        moved["best_k_models"] = {self._here(path): loss for path, loss in losses.items()}
         super().load_state_dict(moved)
 
     def _here(self, path: str) -> str:
-        """The file of the same name in this folder; an empty path, which names no file, stays empty."""
+        """The file of the same name in this folder; an empty path names none and stays empty."""
         return os.path.join(str(self.dirpath), os.path.basename(path)) if path else path
 
 
 def resume_point(name: str, scratch: Path) -> Path | None:
-    """The checkpoint to go on from: the furthest one that is whole and whose best checkpoint is whole too.
+    """The checkpoint to go on from: the furthest one that is sound and whose best one is sound too.
 
-    Any checkpoint of a training will do, since each holds the whole state. One that was cut (a full disk, a broken copy) is
-    passed over in one sentence, and where none is left the training starts over.
+    Any checkpoint of a training will do, since each holds the full state. One that was cut (a full
+    disk, a broken copy) is passed over in one sentence, and if none is left the training starts
+    over.
+
+    Args:
+        name: of the training.
+        scratch: the folder of its checkpoints.
 
     Returns:
-        Its path, or None where there is nothing to go on from.
+        Its path, or None if there is nothing to go on from.
     """
+    # 1. What each checkpoint holds: updates done, and the name of the best one so far.
     damaged: list[str] = []
     points: list[tuple[int, bool, Path, str]] = []
     for path in sorted(scratch.glob("*.ckpt")):
@@ -151,9 +174,12 @@ def resume_point(name: str, scratch: Path) -> Path | None:
             continue
         best = os.path.basename(_best_state(state)["best_model_path"])
         points.append((state["global_step"], path.name == "last.ckpt", path, best))
-    whole = {path.name for _, _, path, _ in points}
-    usable = [path for _, _, path, best in sorted(points) if best in whole]
-    lost = damaged + sorted({best for _, _, _, best in points} - whole - set(damaged))
+    # 2. Those whose best one is sound, the furthest last.
+    sound = {path.name for _, _, path, _ in points}
+    usable = [path for _, _, path, best in sorted(points) if best in sound]
+    # 3. What is passed over.
+    missing = {best for _, _, _, best in points} - sound - set(damaged)
+    lost = damaged + sorted(missing)
     if lost:
         then = f"goes on from {usable[-1].name}" if usable else "starts over"
         print(f"train {name}: {', '.join(lost)} missing or cut in {scratch}; {then}", flush=True)
@@ -161,7 +187,7 @@ def resume_point(name: str, scratch: Path) -> Path | None:
 
 
 def _checkpoint_state(path: Path) -> dict[str, Any] | None:
-    """What a checkpoint file holds; None where it is cut or its bytes do not match their checksums."""
+    """What a checkpoint file holds; None if it is cut or its bytes do not match its checksums."""
     try:
         with zipfile.ZipFile(path) as archive:
             if archive.testzip() is not None:
@@ -179,33 +205,41 @@ def _best_state(state: Mapping[str, Any]) -> dict[str, Any]:
 
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
     """AdamW with the linear schedule, in Lightning's form."""
-    rates: dict[str, Any] = {"lr": schedule.learning_rate, "weight_decay": schedule.weight_decay}
-    fused = not schedule.precision.startswith(
-        "16"
-    )  # with a loss scale, a fused step would see unclipped gradients
-    optimizer = torch.optim.AdamW(module.parameters(), **rates, fused=fused)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, linear_schedule(updates, schedule.warmup)
+    optimizer = torch.optim.AdamW(
+        module.parameters(),
+        lr=schedule.learning_rate,
+        weight_decay=schedule.weight_decay,
+        # With a loss scale a fused step would see unclipped gradients.
+        fused=not schedule.precision.startswith("16"),
     )
+    multiplier = linear_schedule(updates, schedule.warmup)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, multiplier)
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
 class Learner(pl.LightningModule):
-    """A network with a loss and AdamW; a subclass says what the loss of a batch is and how much the batch weighs."""
+    """A network with a loss and AdamW.
+
+    A subclass says what the loss of a batch is and how much the batch weighs.
+
+    Attributes:
+        validation: which validation batches are this process's; None where all are.
+    """
 
     def __init__(self, network: Any, schedule: Schedule, updates: int) -> None:
         super().__init__()
-        self.network, self.schedule, self.updates = network, schedule, updates
-        self.validation: ValidationBatches | None = (
-            None  # which validation batches are this process's
-        )
+        self.network = network
+        self.schedule = schedule
+        self.updates = updates
+        self.validation: ValidationBatches | None = None
         if schedule.compile:
             network.compile()  # in place: names and saved files stay as they are
         if schedule.checkpointing:
             if not hasattr(network, "gradient_checkpointing_enable"):
                 kind = type(network).__name__
                 raise BadInput(
-                    f"schedule has checkpointing, which {kind} does not know; drop it from the entry"
+                    f"schedule has checkpointing, which {kind} does not know; "
+                    "drop it from the entry"
                 )
             network.gradient_checkpointing_enable(
                 gradient_checkpointing_kwargs={"use_reentrant": False}
@@ -226,18 +260,12 @@ class Learner(pl.LightningModule):
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
         """Log the loss, weighted by predictions, over all processes."""
-        weight = (
-            self.weight(batch) if self.validation is None or self.validation.counts(index) else 0
-        )
-        weight *= (
-            self.trainer.world_size
-        )  # Lightning averages these whole numbers over processes and drops the rest
-        self.log(
-            "validation_loss",
-            self.loss(batch),
-            batch_size=weight,
-            sync_dist=self.validation is not None,
-        )
+        shared = self.validation is not None
+        counts = self.validation is None or self.validation.counts(index)
+        weight = self.weight(batch) if counts else 0
+        # Lightning averages these whole numbers over processes and drops the rest.
+        weight *= self.trainer.world_size
+        self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=shared)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         return adamw(self.network, self.schedule, self.updates)
@@ -258,13 +286,21 @@ def fit_learner(
     items: Items,
     collate: Collate,
     schedule: Mapping[str, Any],
-    **told: Any,
+    **settings: Any,
 ) -> Progress:
-    """:func:`fit_module` of a network by the settings of a schedule."""
+    """:func:`fit_module` of a network.
+
+    Args:
+        kind: what trains it.
+        network: to train.
+        items: as for :func:`fit_module`.
+        collate: as for :func:`fit_module`.
+        schedule: fields of :class:`Schedule`.
+        **settings: of :func:`fit_module`.
+    """
     plan = Schedule.from_settings(schedule)
-    return fit_module(
-        kind(network, plan, plan.updates(len(items["train"]))), items, collate, plan, **told
-    )
+    learner = kind(network, plan, plan.updates(len(items["train"])))
+    return fit_module(learner, items, collate, plan, **settings)
 
 
 def fit_module(
@@ -277,68 +313,49 @@ def fit_module(
     name: str,
     scratch: Path,
 ) -> Progress:
-    """Train in place and leave the module with the weights of its best validation loss, on every process.
+    """Train in place; the module is left with the weights of its best validation loss.
 
-    Raises BadInput: no training or no validation items.
+    Args:
+        module: to train, on every process.
+        items: of the splits train and validation.
+        collate: makes a batch of items.
+        schedule: how long and how fast.
+        seed: every draw is named after it.
+        name: of the training, in its lines and errors.
+        scratch: a folder for checkpoints and the record; a training goes on from those in it.
+
+    Raises:
+        BadInput: no training or no validation items.
     """
     sizes = {split: len(items[split]) for split in ("train", "validation")}
     for split, size in sizes.items():
         if not size:
             raise BadInput(
-                f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}"
+                f"train {name}: got zero {split} items; "
+                f"the corpus needs documents of split {split!r}"
             )
-    if (precision := arithmetic(schedule.precision)) != schedule.precision:
-        print(
-            f"train {name}: precision {schedule.precision} is {precision} on this machine",
-            flush=True,
-        )
-        schedule = replace(schedule, precision=precision)
+    schedule = _on_this_machine(schedule, name)
     updates, launch = schedule.updates(sizes["train"]), schedule.launch
-    spare = (
-        copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module
-    )  # sharding takes tensors apart
-    network: Any = getattr(module, "network", module)
-    config = network.config.to_diff_dict() if hasattr(network, "config") else {}
-    plain = {
-        key: value for key, value in config.items() if isinstance(value, str | int | float | bool)
-    }
-    shape = {
-        "class": type(network).__name__,
-        "parameters": sum(p.numel() for p in module.parameters()),
-        **plain,
-    }
-    told = {
-        "name": name,
-        "seed": seed,
-        **asdict(schedule),
-        "updates": updates,
-        "items": sizes,
-        "network": shape,
-    }
-    stage = os.environ.get(
-        "LONGFORM_STAGE"
-    )  # the name of the stage of a pipeline that this training is
-    module.save_hyperparameters({**told, "processes": launch.world, "stage": stage})
-    world = (
-        launch.world if isinstance(module, Learner) else 1
-    )  # no other module can add up parts of validation
+    # 1. Sharding takes tensors apart: the weights come back into a copy.
+    spare = copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module
+    _record_settings(module, schedule, name, seed, sizes)
+    # 2. Items. Modules that are no Learner cannot add up parts of a validation.
+    world = launch.world if isinstance(module, Learner) else 1
     validation = ValidationBatches(sizes["validation"], schedule.batch, world)
     if isinstance(module, Learner):
         module.validation = validation
-    orders: Any = {
-        "train": TrainingBatches(sizes["train"], schedule, seed),
-        "validation": validation,
-    }
-    loaders = [
-        DataLoader[Any](items[s], batch_sampler=order, collate_fn=collate)
-        for s, order in orders.items()
-    ]
-    kept: dict[str, Any] = {
-        "monitor": "validation_loss",
-        "save_last": True,
-        "enable_version_counter": False,
-    }
-    best, progress = BestCheckpoint(scratch, "best-{epoch}", **kept), Progress(name, updates)
+    training = TrainingBatches(sizes["train"], schedule, seed)
+    train_loader = _loader(items["train"], training, collate)
+    validation_loader = _loader(items["validation"], validation, collate)
+    # 3. The trainer, with a checkpoint at each validation.
+    best = BestCheckpoint(
+        scratch,
+        "best-{epoch}",
+        monitor="validation_loss",
+        save_last=True,
+        enable_version_counter=False,
+    )
+    progress = Progress(name, updates)
     loggers = _loggers(name, scratch, tags=[type(module).__name__])
     trainer = launch.trainer(
         module,
@@ -350,27 +367,28 @@ def fit_module(
         log_every_n_steps=max(1, min(50, updates // 20)),  # a short training has a curve too
         num_sanity_val_steps=0,
     )
-    begun, failed = resume_point(name, scratch), 1
+    # 4. The training. A mirror's run that stays open would take in the next network.
+    checkpoint = resume_point(name, scratch)
+    failed = 1
     try:
         trainer.fit(
             module,
-            loaders[0],
-            loaders[1],
-            ckpt_path=str(begun) if begun else None,
+            train_loader,
+            validation_loader,
+            ckpt_path=str(checkpoint) if checkpoint else None,
             weights_only=True,
         )
         failed = 0
-    finally:  # a run that stays open would take in the next network of this process
+    finally:
         for mirror in loggers[1:]:
             if best.best_model_score is not None:
                 mirror.log_metrics({"best_validation_loss": float(best.best_model_score)})
             mirror.experiment.finish(exit_code=failed)
+    # 5. The best weights, for whoever holds the network too.
     state = torch.load(best.best_model_path, weights_only=True, map_location="cpu", mmap=True)
     spare.load_state_dict(state["state_dict"])
     if spare is not module:
-        vars(module.network).update(
-            vars(spare.network)
-        )  # whoever holds the network holds whole weights again
+        vars(module.network).update(vars(spare.network))
     trainer.strategy.barrier()
     if trainer.global_rank == 0:
         loss = float(_best_state(state)["best_model_score"])
@@ -378,8 +396,49 @@ def fit_module(
     return progress
 
 
+def _on_this_machine(schedule: Schedule, name: str) -> Schedule:
+    """The schedule with Lightning's name of its precision, which is printed where it differs."""
+    precision = arithmetic(schedule.precision)
+    if precision == schedule.precision:
+        return schedule
+    print(
+        f"train {name}: precision {schedule.precision} is {precision} on this machine", flush=True
+    )
+    return replace(schedule, precision=precision)
+
+
+def _record_settings(
+    module: Any, schedule: Schedule, name: str, seed: int, sizes: Mapping[str, int]
+) -> None:
+    """Keep the settings of a training beside its checkpoints."""
+    network: Any = getattr(module, "network", module)
+    shape: dict[str, Any] = {
+        "class": type(network).__name__,
+        "parameters": sum(weights.numel() for weights in module.parameters()),
+    }
+    config = network.config.to_diff_dict() if hasattr(network, "config") else {}
+    for key, value in config.items():
+        if isinstance(value, str | int | float | bool):
+            shape[key] = value
+    settings = {
+        "name": name,
+        "seed": seed,
+        **asdict(schedule),
+        "updates": schedule.updates(sizes["train"]),
+        "items": sizes,
+        "network": shape,
+        "processes": schedule.launch.world,
+        "stage": os.environ.get("LONGFORM_STAGE"),  # of a pipeline, if it is one's
+    }
+    module.save_hyperparameters(settings)
+
+
+def _loader(items: Any, batches: Any, collate: Collate) -> DataLoader[Any]:
+    return DataLoader(items, batch_sampler=batches, collate_fn=collate)
+
+
 def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
-    """A CSV file as the record, and the mirrors of whoever tracks trainings; nothing reads them back."""
+    """A CSV file as the record, and the mirrors of whoever tracks trainings."""
     loggers: list[Any] = [CSVLogger(scratch, name="log", version="")]
     for mirror in mirrors:
         loggers.extend(mirror(name, scratch, tags))

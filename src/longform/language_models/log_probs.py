@@ -1,7 +1,8 @@
-r"""Next-token log-probabilities of many rows: $\log p(x_t \mid x_{<t})$ for $t = 2..T$, batched by length under a token budget.
+r"""Next-token log-probabilities of many rows: $\log p(x_t \mid x_{<t})$ for $t = 2..T$.
 
-Rows that share a prefix are packed into trees: under a mask that shows each node its ancestors, with its depth as position, a causal
-model reads every row as if it stood alone. The output layer sees only positions that predict something.
+Rows are batched by length under a budget of tokens. Those that share a prefix are packed into
+trees: under a mask that shows each node its ancestors, with its depth as position, a causal model
+reads every row as if it stood alone. The output layer sees only positions that predict something.
 """
 
 import time
@@ -16,31 +17,34 @@ from torch import nn
 from longform.errors import BadInput
 from longform.language_models import capacity
 
-MIN_SHARED = 0.2  # of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU)
+# Of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU).
+MIN_SHARED = 0.2
 TREE_NODES = 512  # attention is quadratic in the nodes of a tree
-MOST_TOKENS = (
-    16_384  # padded tokens of a batch at most, whatever the model could read: 16 windows of GPT-2
-)
+# Padded tokens of a batch at most, whatever the model could read: 16 windows of GPT-2.
+MOST_TOKENS = 16_384
 LOGITS_BYTES = 2**28  # of a batch, where a network gives the logits of all positions at once
-POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not
-READS_TREES = frozenset(
-    {"gpt2", "gpt_neox", "llama", "qwen2"}
-)  # attend as a 4-D mask says, positions as given; tested
-SAME_LOGITS = 1e-6  # the same product of the same numbers: a cap that hardly bites on three tokens still shows
+# Output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not.
+POSITIONS = 256
+# Networks that attend as a 4-D mask says, at positions that are named; tested.
+READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})
+# The same product of the same numbers: a cap that hardly bites on three tokens still shows.
+SAME_LOGITS = 1e-6
 REPORT_SECONDS = 10
 
 
 @dataclass
 class Tree:
-    """Rows that share a prefix."""
+    """Rows that share a prefix.
 
-    tokens: list[int] = field(default_factory=list)  # of each node
-    runs: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # first node of every branch, its parent; -1 at the root
-    rows: list[tuple[int, np.ndarray]] = field(
-        default_factory=list
-    )  # number of each row, its nodes from the root on
+    Attributes:
+        tokens: of each node.
+        runs: of every branch its first node and the parent of that, which is -1 at the root.
+        rows: the number of each row, and its nodes from the root on.
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    runs: list[tuple[int, int]] = field(default_factory=list)
+    rows: list[tuple[int, np.ndarray]] = field(default_factory=list)
 
     @property
     def parents(self) -> np.ndarray:
@@ -79,13 +83,13 @@ class Tree:
 def grow(rows: Sequence[tuple[int, ...]], share: bool) -> list[Tree]:
     """Every row in one tree; equal rows always share, others only if ``share`` is true and it pays.
 
-    Rows are taken in lexicographic order, in which the longest common prefix with any earlier row is the one with
-    the row just before.
+    Rows are taken in lexicographic order, in which the longest common prefix with any earlier row
+    is the one with the row just before.
     """
     trees: list[Tree] = []
     last: tuple[int, ...] = ()
     longest = 0
-    for index, row in sorted(enumerate(rows), key=lambda held: held[1]):
+    for index, row in sorted(enumerate(rows), key=lambda numbered: numbered[1]):
         common = common_prefix(row, last)
         nodes = len(trees[-1].tokens) + len(row) - common if trees else 0
         pays = common >= max(1, MIN_SHARED * len(row)) and nodes <= max(TREE_NODES, 2 * longest)
@@ -105,9 +109,13 @@ def common_prefix(first: tuple[int, ...], second: tuple[int, ...]) -> int:
 
 
 def batches(trees: Sequence[Tree], budget: int, equal: bool) -> Iterator[list[Tree]]:
-    """Trees of similar size together, at most ``budget`` padded tokens a batch; plain rows apart from branched ones.
+    """Trees of similar size together, plain rows apart from branched ones.
 
-    ``equal``: only trees of one size, for networks whose reading of a row depends on the batch's longest.
+    Args:
+        trees: to read.
+        budget: padded tokens of a batch at most.
+        equal: whether the trees of a batch are of one size, for networks whose reading of a row
+            depends on the batch's longest.
     """
     for branched in (False, True):
         chosen = [tree for tree in trees if (len(tree.runs) > 1) == branched]
@@ -127,12 +135,15 @@ def batches(trees: Sequence[Tree], budget: int, equal: bool) -> Iterator[list[Tr
 def open_reader(
     network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs"
 ) -> "LogProbReader":
-    """A reader of a network as it is: its device, its precision; the network is put in evaluation mode.
+    """A reader of a network as it is: its device, its precision.
+
+    The network is put in evaluation mode.
 
     Args:
         network: a causal language model of transformers.
-        budget: padded tokens of a batch. Never more than :data:`MOST_TOKENS` are read at once (nor more than one row), and
-            fewer where the network gives the logits of all positions, so that memory follows the texts and the vocabulary.
+        budget: padded tokens of a batch. Never more than :data:`MOST_TOKENS` are read at once (nor
+            more than one row), and fewer where the network gives the logits of all positions, so
+            that memory follows the texts and the vocabulary.
         share: whether rows with common prefixes may be read as one tree.
         label: what progress lines begin with.
     """
@@ -142,9 +153,11 @@ def open_reader(
     if parts is not None:
         return LogProbReader(network, *parts, budget, share, label)
     budget = min(budget, max(1, LOGITS_BYTES // (4 * capacity.vocabulary_size(network))))
-    return LogProbReader(
-        network, lambda **inputs: network(**inputs).logits, nn.Identity(), budget, share, label
-    )
+
+    def body(**inputs: torch.Tensor) -> torch.Tensor:
+        return network(**inputs).logits
+
+    return LogProbReader(network, body, nn.Identity(), budget, share, label)
 
 
 Body = Callable[..., torch.Tensor]  # inputs to states
@@ -152,11 +165,16 @@ Head = Callable[[torch.Tensor], torch.Tensor]  # states to logits
 
 
 def split_network(network: Any) -> tuple[Body, Head] | None:
-    """What lies below the output layer, and the output layer with what follows it; None where the two cannot be told apart.
+    """What lies below the output layer, and the output layer with what follows it.
 
-    Some architectures multiply their logits (Cohere, Granite) or cap them (Gemma 2: $c \\tanh(x / c)$). Which one does is
-    found by trying three tokens: only a head that gives the network's own logits is taken.
+    Some architectures multiply their logits (Cohere, Granite) or cap them (Gemma 2:
+    $c \\tanh(x / c)$). Which one does is tried on three tokens: only a head that gives the
+    network's own logits is taken.
+
+    Returns:
+        None where the two cannot be told apart.
     """
+    # 1. States and logits of three tokens.
     base, layer = network.base_model, network.get_output_embeddings()
     if layer is None or base is network:
         return None
@@ -169,6 +187,7 @@ def split_network(network: Any) -> tuple[Body, Head] | None:
     def body(**inputs: torch.Tensor) -> torch.Tensor:
         return base(**inputs)[0]
 
+    # 2. What may stand between them.
     config = capacity.text_config(network)
     cap = getattr(config, "final_logit_softcapping", None)
     scale, divisor = getattr(config, "logit_scale", None), getattr(config, "logits_scaling", None)
@@ -179,27 +198,42 @@ def split_network(network: Any) -> tuple[Body, Head] | None:
         heads.append(lambda states: layer(states) * scale)
     if divisor:
         heads.append(lambda states: layer(states) / divisor)
+    # 3. What does.
     for head in heads:
-        if torch.allclose(
-            head(states).to(logits.dtype), logits, rtol=SAME_LOGITS, atol=SAME_LOGITS
-        ):
+        of_head = head(states).to(logits.dtype)
+        if torch.allclose(of_head, logits, rtol=SAME_LOGITS, atol=SAME_LOGITS):
             return body, head
     return None
 
 
 @dataclass(frozen=True)
 class LogProbReader:
-    """A causal LM ready to read rows."""
+    """A causal LM ready to read rows.
 
-    network: Any  # of transformers, in evaluation mode
+    Attributes:
+        network: of transformers, in evaluation mode.
+        body: what lies below its output layer.
+        head: its output layer.
+        budget: padded tokens of a batch; 1,024 is fastest on one CPU core (measured up to 4,096),
+            GPUs want more.
+        share: whether rows with common prefixes are read as one tree, if the network can
+            (:meth:`reads_trees`).
+        label: what progress lines and errors begin with.
+    """
+
+    network: Any
     body: "Body"
     head: "Head"
-    budget: int  # padded tokens of a batch; 1,024 is fastest on one CPU core (measured up to 4,096), GPUs want more
-    share: bool  # whether rows with common prefixes are read as one tree, where the network can (:meth:`reads_trees`)
+    budget: int
+    share: bool
     label: str
 
     def check(self, rows: Sequence[tuple[int, ...]], names: Sequence[str]) -> None:
-        """Refuse rows that the model cannot read whole. Raises BadInput: a row is empty or longer than the window."""
+        """Refuse rows that the model cannot read whole.
+
+        Raises:
+            BadInput: a row is empty or longer than the window.
+        """
         window = capacity.positions(self.network)
         for row, name in zip(rows, names, strict=True):
             if not row:
@@ -208,14 +242,16 @@ class LogProbReader:
                 )
             if window is not None and len(row) > window:
                 raise BadInput(
-                    f"{name}: {len(row)} tokens, the model reads {window}; shorten it or change the model"
+                    f"{name}: {len(row)} tokens, the model reads {window}; "
+                    "shorten it or change the model"
                 )
 
     def reads_trees(self, longest: int) -> bool:
         """Whether rows of at most ``longest`` tokens that share a prefix may be read as one tree.
 
-        The mask of a tree shows each node all its ancestors. A layer with a sliding window does not see so far back in a
-        longer row, and a network whose positions depend on the batch's longest row sees another one.
+        The mask of a tree shows each node all its ancestors. A layer with a sliding window does not
+        see so far back in a longer row, and a network whose positions depend on the batch's longest
+        row sees another one.
         """
         if not self.share or self.network.config.model_type not in READS_TREES:
             return False
@@ -223,10 +259,14 @@ class LogProbReader:
         return not capacity.turns_by_length(self.network) and (window is None or longest <= window)
 
     def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-        """Natural-log probabilities of tokens 2..T of each row, shape (tokens - 1,), float32 (float64 in double).
+        """Log-probabilities of tokens 2..T of each row; a row of one token or none has none.
 
-        A row of one token, or none, has no token to predict. Raises BadInput: a token that the network does not know, or
-        a log-probability that is no number.
+        Returns:
+            float32 (tokens - 1,) a row, in nats; float64 of a network in double precision.
+
+        Raises:
+            BadInput: a token that the network does not know, or a log-probability that is no
+                number.
         """
         values: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
         numbers = [number for number, row in enumerate(rows) if len(row) > 1]
@@ -234,11 +274,14 @@ class LogProbReader:
         if not scored:
             return values
         self._check_tokens(scored)
-        share = self.reads_trees(max(map(len, scored)))
+        # 1. Some networks keep the rotation of the longest row until they read a short one.
         equal = capacity.turns_by_length(self.network)
-        if equal:  # such a network keeps the rotation of the longest row that it read until it reads a short one
+        if equal:
             self._read(grow([scored[0][:2]], share=False))
-        planned, reported = list(batches(grow(scored, share), self.budget, equal)), time.monotonic()
+        # 2. Rows by batch.
+        share = self.reads_trees(max(map(len, scored)))
+        planned = list(batches(grow(scored, share), self.budget, equal))
+        reported = time.monotonic()
         for done, batch in enumerate(planned, start=1):
             for tree, log_probs in zip(batch, self._read(batch), strict=True):
                 for index, nodes in tree.rows:
@@ -246,64 +289,92 @@ class LogProbReader:
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 print(f"{self.label}: {done}/{len(planned)} batches", flush=True)
+        # 3. Damaged weights show.
         if any(np.isnan(row).any() for row in values):
             raise BadInput(
-                f"{self.label}: the network gives log-probabilities that are no numbers (nan); its weights are damaged, or "
-                "its precision is too low for them: take another checkpoint"
+                f"{self.label}: the network gives log-probabilities that are no numbers (nan); "
+                "its weights are damaged, or its precision is too low for them: "
+                "take another checkpoint"
             )
         return values
 
     def _check_tokens(self, rows: Sequence[tuple[int, ...]]) -> None:
-        most = max(map(max, rows))
-        known = capacity.vocabulary_size(self.network)
-        if most >= known:
+        largest = max(map(max, rows))
+        vocabulary = capacity.vocabulary_size(self.network)
+        if largest >= vocabulary:
             raise BadInput(
-                f"{self.label}: a text has token {most}, the network knows tokens 0 to {known - 1}; give the tokenizer that "
-                "the network was trained with"
+                f"{self.label}: a text has token {largest}, the network knows tokens 0 to "
+                f"{vocabulary - 1}; give the tokenizer that the network was trained with"
             )
 
     @torch.inference_mode()
     def _read(self, trees: list[Tree]) -> list[np.ndarray]:
-        """Log-probability of every node given its ancestors (0 at the roots), one array per tree."""
+        """Log-probability of every node given its ancestors, 0 at the roots.
+
+        Returns:
+            float (nodes,) a tree, in nats.
+        """
+        # 1. States of all nodes, (trees * width, state).
         sizes = [len(tree.tokens) for tree in trees]
-        width, branched = max(sizes), len(trees[0].runs) > 1
-        ids, positions = np.zeros((2, len(trees), width), dtype=np.int64)
-        seen = np.repeat(np.eye(width, dtype=bool)[None], len(trees) if branched else 0, axis=0)
-        for row, (tree, size) in enumerate(zip(trees, sizes, strict=True)):
-            ids[row, :size] = tree.tokens
-            if branched:
-                seen[row, :size, :size], positions[row, :size] = tree.ancestors(), tree.depths()
-        inputs = {"input_ids": torch.from_numpy(ids)}
-        if branched:  # an additive mask in which each node sees itself and its ancestors
-            dtype = self.network.dtype
-            mask = torch.zeros((len(trees), 1, width, width), dtype=dtype)
-            mask[~torch.from_numpy(seen)[:, None]] = torch.finfo(dtype).min
-            inputs |= {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
-        inputs = {name: value.to(self.network.device) for name, value in inputs.items()}
+        width = max(sizes)
+        inputs = {}
+        for name, value in self._inputs(trees, width).items():
+            inputs[name] = value.to(self.network.device)
         hidden = self.body(**inputs, use_cache=False).flatten(0, 1)
+        # 2. Each node is predicted from its parent; both are numbered through the batch.
         starts = np.repeat(np.arange(len(trees)) * width, sizes)
         parents = np.concatenate([tree.parents for tree in trees])
         tokens = np.concatenate([tree.tokens for tree in trees]).astype(np.int64)
         inner = parents >= 0
-        values = np.zeros(
-            len(tokens), dtype=np.float64 if hidden.dtype == torch.float64 else np.float32
-        )
+        dtype = np.float64 if hidden.dtype == torch.float64 else np.float32
+        values = np.zeros(len(tokens), dtype=dtype)
         values[inner] = self._targets(hidden, (starts + parents)[inner], tokens[inner])
         return np.split(values, np.cumsum(sizes)[:-1])
 
+    def _inputs(self, trees: list[Tree], width: int) -> dict[str, torch.Tensor]:
+        """Token numbers (trees, width); of branched trees mask and positions of each node too."""
+        branched = len(trees[0].runs) > 1
+        ids = np.zeros((len(trees), width), dtype=np.int64)
+        for row, tree in enumerate(trees):
+            ids[row, : len(tree.tokens)] = tree.tokens
+        inputs = {"input_ids": torch.from_numpy(ids)}
+        if not branched:
+            return inputs
+        # An additive mask in which each node sees itself and its ancestors; padding sees itself.
+        positions = np.zeros((len(trees), width), dtype=np.int64)
+        seen = np.repeat(np.eye(width, dtype=bool)[None], len(trees), axis=0)
+        for row, tree in enumerate(trees):
+            size = len(tree.tokens)
+            seen[row, :size, :size] = tree.ancestors()
+            positions[row, :size] = tree.depths()
+        dtype = self.network.dtype
+        mask = torch.zeros((len(trees), 1, width, width), dtype=dtype)
+        mask[~torch.from_numpy(seen)[:, None]] = torch.finfo(dtype).min
+        return inputs | {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
+
     def _targets(self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-        """Log-probability of each token after the hidden state of its parent; each state meets the head once."""
+        """Log-probability of each token after the state of its parent; states meet the head once.
+
+        Args:
+            hidden: (nodes of the batch, state).
+            parents: row of ``hidden`` of each token, int64 (tokens,).
+            tokens: int64 (tokens,).
+
+        Returns:
+            float64 (tokens,), in nats.
+        """
+        values = np.zeros(len(parents), dtype=np.float64)
+        # 1. Tokens by the block of states that their parent's stands in.
         states, state_of = np.unique(parents, return_inverse=True)
         order = np.argsort(state_of, kind="stable")
-        cuts = np.searchsorted(state_of[order], np.arange(0, len(states), POSITIONS))
-        values = np.zeros(len(parents), dtype=np.float64)
-        for block, chosen in enumerate(np.split(order, cuts[1:]) if len(parents) else []):
-            first = block * POSITIONS
-            logits = self.head(
-                hidden[torch.from_numpy(states[first : first + POSITIONS]).to(hidden.device)]
-            )
+        firsts = np.arange(0, len(states), POSITIONS)
+        cuts = np.searchsorted(state_of[order], firsts)
+        # 2. The logits of each block.
+        for first, chosen in zip(firsts.tolist(), np.split(order, cuts[1:]), strict=False):
+            block = torch.from_numpy(states[first : first + POSITIONS]).to(hidden.device)
+            logits = self.head(hidden[block])
             logits = logits if logits.dtype == torch.float64 else logits.float()
             rows = torch.from_numpy(state_of[chosen] - first)
-            picked = logits[rows, torch.from_numpy(tokens[chosen])] - logits.logsumexp(-1)[rows]
-            values[chosen] = picked.cpu().numpy()
+            of_tokens = logits[rows, torch.from_numpy(tokens[chosen])]
+            values[chosen] = (of_tokens - logits.logsumexp(-1)[rows]).cpu().numpy()
         return values

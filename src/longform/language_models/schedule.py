@@ -1,7 +1,8 @@
-"""How long, how fast, in which order and on how many processes a model sees its items: functions of (seed, step) alone.
+"""How long, how fast, in which order and on how many processes a model sees its items.
 
-A run has one numbered sequence of batches. With n processes, process r takes batches r, r + n, r + 2n …, and
-accumulates n times fewer of them, so an update sees the same items however many processes share it.
+All are functions of (seed, step) alone. A run has one numbered sequence of batches. With n
+processes, process r takes batches r, r + n, r + 2n …, and accumulates n times fewer of them, so an
+update sees the same items however many processes share it.
 """
 
 import logging
@@ -29,170 +30,232 @@ PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true
 
 @dataclass(frozen=True)
 class Launch:
-    """Processes a machine, and machines; they change no result beyond rounding. ``strategy`` is Lightning's name of it."""
+    """How a training is shared out; it changes no result beyond rounding.
+
+    Attributes:
+        devices: processes of a machine.
+        nodes: machines.
+        strategy: Lightning's name of how they share the work.
+    """
 
     devices: int = 1
     nodes: int = 1
     strategy: str = "auto"
 
     def __post_init__(self) -> None:
-        known = ["auto", *sorted(StrategyRegistry.available_strategies())]
-        if self.strategy not in known:
+        allowed = ["auto", *sorted(StrategyRegistry.available_strategies())]
+        if self.strategy not in allowed:
             raise BadInput(
-                f"LONGFORM_STRATEGY is {self.strategy!r}, allowed are {known}; set it right or unset it"
+                f"LONGFORM_STRATEGY is {self.strategy!r}, allowed are {allowed}; "
+                "set it right or unset it"
             )
 
     @classmethod
     def here(cls) -> "Launch":
-        """The processes of :func:`processes`, with the strategy that ``LONGFORM_STRATEGY`` names."""
+        """The processes of :func:`processes`, and the strategy that ``LONGFORM_STRATEGY`` names."""
         return cls(*processes(), os.environ.get("LONGFORM_STRATEGY", "auto"))
 
     @property
     def world(self) -> int:
+        """Processes in all."""
         return self.devices * self.nodes
 
     def trainer(self, module: pl.LightningModule, **settings: Any) -> pl.Trainer:
-        """A Trainer of these processes, which draws no bars, warns of nothing and deals out no items by itself.
+        """A Trainer of these processes.
 
-        "fsdp" shards a transformers network block by block and keeps one whole checkpoint. A run of one process is no
-        part of the Slurm job that it may stand in (a worker of a task farm inherits ``SLURM_NTASKS=8``, from which
-        Lightning would take itself for one process of eight).
+        It draws no bars, warns of nothing and deals out no items by itself. "fsdp" shards a
+        transformers network block by block and keeps one undivided checkpoint.
+
+        Args:
+            module: to train or to predict with.
+            **settings: of Lightning's Trainer.
+
+        Raises:
+            BadInput: shards are wanted without a GPU.
         """
-        strategy: Any = self.strategy
         set_products()
-        if strategy.startswith("fsdp") and chosen_device().type != "cuda":
-            known = "which Lightning has for GPUs alone"
-            raise BadInput(f"LONGFORM_STRATEGY is {strategy!r}, {known}; set 'ddp' or unset it")
-        if strategy == "fsdp":
-            names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
-            blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
-            strategy = FSDPStrategy(auto_wrap_policy=blocks or None, state_dict_type="full")
         for logger in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
             logging.getLogger(logger).setLevel(logging.ERROR)
         warnings.filterwarnings("ignore", module="pytorch_lightning|lightning")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
-        inherited = os.environ.get("SLURM_NTASKS") not in (None, str(self.world)) or self.world == 1
         return pl.Trainer(
             **trainer_devices(self.devices),
             num_nodes=self.nodes,
-            strategy=strategy,
-            plugins=[LightningEnvironment()]
-            if inherited and "TORCHELASTIC_RUN_ID" not in os.environ
-            else None,
+            strategy=self._strategy(module),
+            plugins=None if self._of_job() else [LightningEnvironment()],
             use_distributed_sampler=False,
             enable_progress_bar=False,
             enable_model_summary=False,
             **settings,
         )
 
+    def _strategy(self, module: pl.LightningModule) -> Any:
+        """Lightning's strategy, or its name."""
+        if not self.strategy.startswith("fsdp"):
+            return self.strategy
+        if chosen_device().type != "cuda":
+            raise BadInput(
+                f"LONGFORM_STRATEGY is {self.strategy!r}, which Lightning has for GPUs alone; "
+                "set 'ddp' or unset it"
+            )
+        if self.strategy != "fsdp":
+            return self.strategy
+        names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
+        blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
+        return FSDPStrategy(auto_wrap_policy=blocks or None, state_dict_type="full")
+
+    def _of_job(self) -> bool:
+        """Whether Lightning may read its processes from the environment.
+
+        A run of one process is no part of the Slurm job that it may stand in: a worker of a task
+        farm inherits ``SLURM_NTASKS=8``, from which Lightning would take itself for one process of
+        eight.
+        """
+        if "TORCHELASTIC_RUN_ID" in os.environ:
+            return True
+        tasks = os.environ.get("SLURM_NTASKS")
+        return self.world > 1 and tasks in (None, str(self.world))
+
 
 def rank() -> int:
     """The number of this process, zero where there is one."""
-    return (
-        distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
-    )
+    shared = distributed.is_available() and distributed.is_initialized()
+    return distributed.get_rank() if shared else 0
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast to train."""
+    """How long and how fast to train.
 
-    learning_rate: float  # peak of AdamW
-    batch: int  # items of one forward pass
-    epochs: float  # passes over the training items, fractions allowed
-    accumulate: int = 1  # forward passes of an update, shared out among all processes
-    validations: int = 4  # validations, and checkpoints, in the whole run
-    warmup: float = 0.05  # share of updates with a rising rate; then a linear fall to zero
+    Attributes:
+        learning_rate: peak of AdamW.
+        batch: items of one forward pass.
+        epochs: passes over the training items, fractions allowed.
+        accumulate: forward passes of an update, shared out among all processes.
+        validations: validations, and checkpoints, in the whole run.
+        warmup: share of updates with a rising rate; then it falls linearly to zero.
+        weight_decay: of AdamW.
+        clip: largest norm of the gradient.
+        precision: one of ``PRECISIONS``: Lightning's names, or ``auto``, see :func:`arithmetic`.
+        compile: whether the network passes through ``torch.compile``, which is slower on a CPU.
+        checkpointing: whether the backward pass computes activations anew instead of keeping them.
+    """
+
+    learning_rate: float
+    batch: int
+    epochs: float
+    accumulate: int = 1
+    validations: int = 4
+    warmup: float = 0.05
     weight_decay: float = 0.0
-    clip: float = 1.0  # largest gradient norm
-    precision: Any = "32-true"  # one of ``PRECISIONS``: Lightning's names, or ``auto``, which :func:`arithmetic` names
-    compile: bool = (
-        False  # pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs)
-    )
-    checkpointing: bool = (
-        False  # recompute activations in the backward pass instead of keeping them
-    )
+    clip: float = 1.0
+    precision: Any = "32-true"
+    compile: bool = False
+    checkpointing: bool = False
 
     def __post_init__(self) -> None:
+        # 1. Whole numbers from one.
         for name in ("batch", "accumulate", "validations"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise BadInput(
-                    f"schedule has {name}={value!r}, allowed is a whole number from 1; fix the entry"
+                    f"schedule has {name}={value!r}, allowed is a whole number from 1; "
+                    "fix the entry"
                 )
+        # 2. Numbers from zero; a training of no epoch is none.
         for name in ("learning_rate", "epochs", "clip"):
             value = getattr(self, name)
-            if (
-                type(value) not in (int, float)
-                or not 0 <= value < math.inf
-                or (name == "epochs" and value == 0)
-            ):
+            allowed = type(value) in (int, float) and 0 <= value < math.inf
+            if not allowed or (name == "epochs" and value == 0):
                 raise BadInput(
                     f"schedule has {name}={value!r}, allowed is a positive number; fix the entry"
                 )
         if self.precision not in PRECISIONS:
             raise BadInput(
-                f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the entry"
+                f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; "
+                "fix the entry"
             )
-        if self.accumulate % (world := self.launch.world):
-            advice = f"take a multiple of {world}, and a smaller batch where that makes an update too large"
-            told = f"schedule has accumulate={self.accumulate}, which {world} processes cannot share evenly"
-            raise BadInput(f"{told}; {advice}")
+        # 3. Every process takes as many passes of an update.
+        world = self.launch.world
+        if self.accumulate % world:
+            raise BadInput(
+                f"schedule has accumulate={self.accumulate}, "
+                f"which {world} processes cannot share evenly; take a multiple of {world}, "
+                "and a smaller batch where that makes an update too large"
+            )
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "Schedule":
-        """Build from an entry. Raises BadInput: a name that is not a field."""
-        known = [field.name for field in fields(cls)]
-        if unknown := sorted(settings.keys() - set(known)):
-            raise BadInput(f"schedule has {unknown[0]!r}; allowed are {known}; fix the entry")
+        """Build from an entry.
+
+        Raises:
+            BadInput: a name that is not a field.
+        """
+        allowed = [field.name for field in fields(cls)]
+        if unknown := sorted(settings.keys() - set(allowed)):
+            raise BadInput(f"schedule has {unknown[0]!r}; allowed are {allowed}; fix the entry")
         return cls(**settings)
 
     @property
     def launch(self) -> Launch:
+        """The processes that share the training."""
         return Launch.here()
 
     def updates(self, items: int) -> int:
         """Optimiser updates in the whole run, a multiple of the validations."""
-        wanted = self.epochs * items / (self.batch * self.accumulate)
-        return self.validations * max(1, math.ceil(wanted / self.validations))
+        updates = self.epochs * items / (self.batch * self.accumulate)
+        return self.validations * max(1, math.ceil(updates / self.validations))
 
 
 def arithmetic(precision: str) -> str:
-    """Lightning's name of a precision; ``auto`` is bfloat16 products on a GPU that makes them itself and on a processor with AVX-512.
+    """Lightning's name of a precision.
 
-    Elsewhere it is float32: an update of SmolLM2-135M took 15 s on one core with AVX2, and 27 s for an eighth of it in bfloat16.
+    ``auto`` is bfloat16 products on a GPU that makes them itself and on a processor with AVX-512.
+    Elsewhere it is float32: an update of SmolLM2-135M took 15 s on one core with AVX2, and 27 s for
+    an eighth of it in bfloat16.
     """
     if precision != "auto":
         return precision
-    made = "AVX512" in torch.backends.cpu.get_cpu_capability()
     if chosen_device().type == "cuda":
-        made = torch.cuda.is_bf16_supported(including_emulation=False)
-    return "bf16-mixed" if made else "32-true"
+        bfloat16 = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        bfloat16 = "AVX512" in torch.backends.cpu.get_cpu_capability()
+    return "bf16-mixed" if bfloat16 else "32-true"
 
 
 def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
-    """Multiplier of the learning rate at an update: up over the warm-up share, then linearly down to zero."""
+    """Multiplier of the learning rate at an update: up over the warm-up, then down to zero.
+
+    Args:
+        updates: of the whole run.
+        warmup: share of them in which the rate rises.
+    """
     rising = max(1, round(updates * warmup))
-    return lambda step: min(
-        (step + 1) / rising, max(0.0, (updates - step) / max(1, updates - rising))
-    )
+
+    def multiplier(step: int) -> float:
+        up = (step + 1) / rising
+        down = (updates - step) / max(1, updates - rising)
+        return min(up, max(0.0, down))
+
+    return multiplier
 
 
 class TrainingBatches(Sampler[list[int]]):
-    """Item numbers of this process's batches up to the next validation; each pass has its own named permutation."""
+    """Item numbers of this process's batches up to the next validation.
+
+    Each pass over the items has its own named permutation.
+    """
 
     def __init__(self, items: int, schedule: Schedule, seed: int) -> None:
-        self.items, self.batch, self.seed, self.world = (
-            items,
-            schedule.batch,
-            seed,
-            schedule.launch.world,
-        )
-        self.batches = (
-            schedule.updates(items) // schedule.validations * schedule.accumulate // self.world
-        )
+        self.items = items
+        self.batch = schedule.batch
+        self.seed = seed
+        self.world = schedule.launch.world
+        updates = schedule.updates(items) // schedule.validations
+        self.batches = updates * schedule.accumulate // self.world
         self.part = 0
-        self.sampler = self  # Lightning tells ``batch_sampler.sampler`` which epoch begins, never the batch sampler
+        # Lightning tells ``batch_sampler.sampler`` which epoch begins, never the batch sampler.
+        self.sampler = self
 
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning, whose epochs end at validations."""
@@ -204,18 +267,22 @@ class TrainingBatches(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         orders: dict[int, Any] = {}
         for step in range(self.part * self.batches, (self.part + 1) * self.batches):
-            first, batch = (step * self.world + rank()) * self.batch, []
+            first = (step * self.world + rank()) * self.batch
+            batch = []
             for draw in range(first, first + self.batch):
-                epoch, place = divmod(draw, self.items)
+                epoch, position = divmod(draw, self.items)
                 if epoch not in orders:
                     orders[epoch] = generator(self.seed, "order", epoch).permutation(self.items)
-                batch.append(int(orders[epoch][place]))
+                batch.append(int(orders[epoch][position]))
             yield batch
 
 
 class ValidationBatches(Sampler[list[int]]):
-    """This process's part of the validation batches; the last one is repeated where a process would have fewer, since sharded
-    networks talk in every forward pass."""
+    """This process's part of the validation batches.
+
+    The last one is repeated for a process that would have fewer, since sharded networks talk in
+    every forward pass.
+    """
 
     def __init__(self, items: int, batch: int, world: int) -> None:
         self.items, self.batch, self.world = items, batch, world
@@ -226,8 +293,10 @@ class ValidationBatches(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         for step in range(len(self)):
-            number = min(step * self.world + (rank() if self.world > 1 else 0), self.batches - 1)
-            yield list(range(number * self.batch, min((number + 1) * self.batch, self.items)))
+            process = rank() if self.world > 1 else 0
+            number = min(step * self.world + process, self.batches - 1)
+            stop = min((number + 1) * self.batch, self.items)
+            yield list(range(number * self.batch, stop))
 
     def counts(self, step: int) -> bool:
         """Whether this process's batch of a step is its own."""
@@ -235,7 +304,10 @@ class ValidationBatches(Sampler[list[int]]):
 
 
 class Turns(Sampler[list[int]]):
-    """Batches of item numbers of this process: r, r + n, r + 2n … of n processes; one empty batch where there are none."""
+    """Batches of item numbers of this process: r, r + n, r + 2n … of n processes.
+
+    A process without items has one empty batch: Lightning refuses one without a batch.
+    """
 
     def __init__(self, items: int, batch: int, world: int) -> None:
         self.items, self.batch, self.world = items, batch, world
@@ -245,17 +317,16 @@ class Turns(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         mine = range(rank() if self.world > 1 else 0, self.items, self.world)
-        starts = range(
-            0, max(1, len(mine)), self.batch
-        )  # Lightning refuses a process without a batch
-        return (list(mine[start : start + self.batch]) for start in starts)
+        for start in range(0, max(1, len(mine)), self.batch):
+            yield list(mine[start : start + self.batch])
 
 
 def predict(module: pl.LightningModule, items: Sequence[Any], batch: int) -> None:
-    """Hand batches (lists of items) to the module's ``predict_step``; process r of n takes items r, r + n, r + 2n …."""
+    """Hand batches (lists of items) to the module's ``predict_step``; see :class:`Turns`."""
     launch = Launch.here()
     trainer = launch.trainer(module, logger=False, enable_checkpointing=False)
-    turns = Turns(len(items), batch, launch.world)
-    loader: DataLoader[Any] = DataLoader(list(items), batch_sampler=turns, collate_fn=list)  # type: ignore[arg-type]
+    rows: Any = list(items)
+    batches: Any = Turns(len(items), batch, launch.world)
+    loader: DataLoader[Any] = DataLoader(rows, batch_sampler=batches, collate_fn=list)
     trainer.predict(module, loader, return_predictions=False)
     trainer.strategy.barrier()

@@ -1,4 +1,4 @@
-"""The kinds of language models that parameters can name, of tokenizers, and how networks are trained.
+"""The kinds of language models and tokenizers that parameters can name, and how they are trained.
 
 A new kind is a class here and a line of its registry.
 """
@@ -142,7 +142,10 @@ def training_of(inputs: TrainingInputs) -> Training:
 
 
 class Network(LanguageModel):
-    """A network of a shape, trained as its study says: the shape's keywords stand beside ``model_type``."""
+    """A network of a shape, trained as its study says.
+
+    The shape's keywords stand beside ``model_type``.
+    """
 
     model_config = ConfigDict(extra="allow")
 

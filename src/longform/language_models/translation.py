@@ -1,7 +1,8 @@
 """Training translators on sentence pairs, autoregressive and not (deng2022, appendix C).
 
-A pair is a document with a section titled ``source`` and one titled ``target``. One BPE over both sides, as the
-paper's parameter counts imply. The paper states the sizes and not the schedule, which is the entry's choice.
+A pair is a document with a section titled ``source`` and one titled ``target``. One BPE over both
+sides, as the paper's parameter counts imply. The paper states the sizes and not the schedule, which
+is the entry's choice.
 """
 
 import json
@@ -26,10 +27,10 @@ from longform.statistics.random_streams import derived_seed
 CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
 PAD, BEGIN, END, UNKNOWN = range(4)  # their numbers
 IGNORED = -100
-LENGTHS = 256  # classes of (target length - source length), from -128 (fairseq's nonautoregressive_transformer)
-LENGTH_WEIGHT = (
-    0.1  # of the length's loss beside the words' (fairseq's nonautoregressive_transformer)
-)
+# As in fairseq's nonautoregressive_transformer: classes of (target length - source length), from
+# -128, and the weight of the length's loss beside the words'.
+LENGTHS = 256
+LENGTH_WEIGHT = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Shape:
 
 
 class Translator(nn.Module):
-    """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding."""
+    """What both translators share: embedding, encoder, decoder, output tied to the embedding."""
 
     positions: Tensor  # (positions, width), added to the source's embeddings
 
@@ -53,7 +54,8 @@ class Translator(nn.Module):
         super().__init__()
         if shape.width % shape.heads:
             raise BadInput(
-                f"translator: width {shape.width} is not a multiple of heads {shape.heads}; change either"
+                f"translator: width {shape.width} is not a multiple of heads {shape.heads}; "
+                "change either"
             )
         self.shape = shape
         self.embedding = nn.Embedding(vocabulary, shape.width, padding_idx=PAD)
@@ -61,9 +63,8 @@ class Translator(nn.Module):
         size = (shape.width, shape.heads, shape.inner, shape.dropout)
         encoder = nn.TransformerEncoderLayer(*size, batch_first=True)
         self.encoder = nn.TransformerEncoder(encoder, shape.layers, enable_nested_tensor=False)
-        self.decoder = nn.TransformerDecoder(
-            nn.TransformerDecoderLayer(*size, batch_first=True), shape.layers
-        )
+        decoder = nn.TransformerDecoderLayer(*size, batch_first=True)
+        self.decoder = nn.TransformerDecoder(decoder, shape.layers)
         self.dropout = nn.Dropout(shape.dropout)
 
     def embed(self, ids: Tensor) -> Tensor:
@@ -76,32 +77,50 @@ class Translator(nn.Module):
         return self.encoder(states, src_key_padding_mask=source == PAD)
 
     def decode(self, states: Tensor, memory: Tensor, source: Tensor, **masks: Any) -> Tensor:
-        """Logits over the vocabulary at each of the target's places."""
-        states = self.decoder(
-            self.dropout(states), memory, memory_key_padding_mask=source == PAD, **masks
-        )
+        """Logits of the target's tokens.
+
+        Args:
+            states: embeddings of the target, (sentences, target tokens, width).
+            memory: states of the source, (sentences, source tokens, width).
+            source: token numbers, int64 (sentences, source tokens).
+            **masks: of the target.
+
+        Returns:
+            (sentences, target tokens, vocabulary).
+        """
+        padding = source == PAD
+        states = self.dropout(states)
+        states = self.decoder(states, memory, memory_key_padding_mask=padding, **masks)
         return linear(states, self.embedding.weight)
 
 
 class AutoregressiveTranslator(Translator):
-    r"""$P(x \mid s) = \prod_t P(x_t \mid x_{<t}, s)$, sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
+    r"""$P(x \mid s) = \prod_t P(x_t \mid x_{<t}, s)$.
+
+    Positions are sinusoidal (Vaswani et al. 2017, section 3.5).
+    """
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
         rates = torch.exp(-math.log(10_000.0) * torch.arange(0, shape.width, 2) / shape.width)
         angles = torch.arange(shape.positions)[:, None] * rates[None]
-        self.register_buffer(
-            "positions",
-            torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1),
-            persistent=False,
-        )
+        positions = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+        self.register_buffer("positions", positions, persistent=False)
 
-    def next_scores(self, memory: Tensor, source: Tensor, written: Tensor) -> Tensor:
-        """(sentences, written tokens, vocabulary) logits of the token after each written one."""
-        ahead = nn.Transformer.generate_square_subsequent_mask(
-            written.shape[1], device=written.device
-        )
-        states = self.embed(written) + self.positions[: written.shape[1]]
+    def next_scores(self, memory: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        """Logits of the token after each of the target's.
+
+        Args:
+            memory: states of the source, (sentences, source tokens, width).
+            source: token numbers, int64 (sentences, source tokens).
+            target: token numbers, int64 (sentences, target tokens).
+
+        Returns:
+            (sentences, target tokens, vocabulary).
+        """
+        length = target.shape[1]
+        ahead = nn.Transformer.generate_square_subsequent_mask(length, device=target.device)
+        states = self.embed(target) + self.positions[:length]
         return self.decode(states, memory, source, tgt_mask=ahead, tgt_is_causal=True)
 
     def loss(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -115,16 +134,20 @@ class AutoregressiveTranslator(Translator):
 
 
 class TranslationStream:
-    """A batch of translations that grow by a token a step; each layer keeps the keys and values of what is written.
+    """A batch of translations that grow by a token a step.
 
     Attributes:
-        layers: of each decoder layer, keys and values of the source, (rows, heads, source tokens, dims), made once.
-        written: of each decoder layer, keys and values of the tokens so far, (rows, heads, tokens, dims), or None.
+        layers: of each decoder layer, keys and values of the source, (rows, heads, source tokens,
+            dims), made once.
+        written: of each decoder layer, keys and values of the tokens so far, (rows, heads, tokens,
+            dims), or None.
         source: bool (rows, 1, 1, source tokens), false at padding.
+        length: tokens so far.
     """
 
     def __init__(self, network: AutoregressiveTranslator, source: Tensor) -> None:
-        self.network, self.length = network, 0
+        self.network = network
+        self.length = 0
         self.source = (source != PAD)[:, None, None]
         memory = network.encode(source)
         self.layers = []
@@ -134,10 +157,10 @@ class TranslationStream:
         self.written: list[tuple[Tensor, Tensor] | None] = [None] * len(self.layers)
 
     def _projected(self, attention: Any, states: Tensor) -> list[Tensor]:
-        """Queries, keys and values (rows, heads, places, dims) of states (rows, places, width)."""
+        """Queries, keys and values (rows, heads, tokens, dims) of states (rows, tokens, width)."""
         mixed = linear(states, attention.in_proj_weight, attention.in_proj_bias)
-        rows, places, _ = states.shape
-        parts = mixed.view(rows, places, 3, attention.num_heads, attention.head_dim)
+        rows, tokens, _ = states.shape
+        parts = mixed.view(rows, tokens, 3, attention.num_heads, attention.head_dim)
         return list(parts.permute(2, 0, 3, 1, 4))
 
     def append(self, tokens: Tensor) -> Tensor:
@@ -156,11 +179,13 @@ class TranslationStream:
         query, key, value = self._projected(attention, states)
         before = self.written[number]
         if before is not None:
-            key, value = torch.cat([before[0], key], dim=2), torch.cat([before[1], value], dim=2)
+            key = torch.cat([before[0], key], dim=2)
+            value = torch.cat([before[1], value], dim=2)
         self.written[number] = key, value
         return self._joined(attention, scaled_dot_product_attention(query, key, value))
 
     def _of_source(self, number: int, attention: Any, states: Tensor) -> Tensor:
+        """Attention to the source's tokens."""
         width = attention.embed_dim
         query = linear(states, attention.in_proj_weight[:width], attention.in_proj_bias[:width])
         query = query.view(len(states), 1, attention.num_heads, attention.head_dim).transpose(1, 2)
@@ -180,14 +205,16 @@ class TranslationStream:
 
 
 class ParallelTranslator(Translator):
-    r"""$P(x \mid s) = P(T \mid s) \prod_t P(x_t \mid s, T)$: learned positions, a length predictor, no causal mask."""
+    r"""$P(x \mid s) = P(T \mid s) \prod_t P(x_t \mid s, T)$.
+
+    Positions are learned, the length is predicted, and no mask hides what is ahead.
+    """
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
-        rows = (
-            shape.positions + 2
-        )  # fairseq keeps two rows for padding, which makes the paper's count
-        self.source_places, self.target_places = (nn.Embedding(rows, shape.width) for _ in range(2))
+        rows = shape.positions + 2  # fairseq keeps two for padding, which makes the paper's count
+        self.source_places = nn.Embedding(rows, shape.width)
+        self.target_places = nn.Embedding(rows, shape.width)
         self.lengths = nn.Embedding(LENGTHS, shape.width)
 
     @property
@@ -195,36 +222,62 @@ class ParallelTranslator(Translator):
         return self.source_places.weight
 
     def length_scores(self, memory: Tensor, source: Tensor) -> Tensor:
-        """(sentences, LENGTHS) logits of target length minus source length plus 128, from the mean state."""
+        """Logits of target length minus source length plus 128, from the mean state.
+
+        Returns:
+            (sentences, LENGTHS).
+        """
         real = (source != PAD)[:, :, None].to(memory.dtype)
         return linear((memory * real).sum(1) / real.sum(1), self.lengths.weight)
 
     def place_scores(self, memory: Tensor, source: Tensor, sizes: Tensor) -> Tensor:
-        """(sentences, longest, vocabulary) logits of every place; ``sizes`` are the target lengths."""
-        places = torch.arange(int(sizes.max()), device=source.device)
-        spread = uniform_copy((source != PAD).sum(1), sizes, places)
+        """Logits of every place of the targets.
+
+        Args:
+            memory: states of the source, (sentences, source tokens, width).
+            source: token numbers, int64 (sentences, source tokens).
+            sizes: the targets' lengths, int64 (sentences,).
+
+        Returns:
+            (sentences, longest target, vocabulary).
+        """
+        # 1. Each place begins as the source word that it copies.
+        positions = torch.arange(int(sizes.max()), device=source.device)
+        spread = uniform_copy((source != PAD).sum(1), sizes, positions)
         states = self.embed(source).gather(1, spread[:, :, None].expand(-1, -1, self.shape.width))
-        states = states + self.target_places.weight[: len(places)]
-        return self.decode(
-            states, memory, source, tgt_key_padding_mask=places[None] >= sizes[:, None]
-        )
+        states = states + self.target_places.weight[: len(positions)]
+        # 2. Places behind a target's end are not seen.
+        beyond = positions[None] >= sizes[:, None]
+        return self.decode(states, memory, source, tgt_key_padding_mask=beyond)
 
     def loss(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Mean nats per target token plus a tenth of the mean nats of the length."""
         source, labels = batch["source"], batch["labels"]
-        memory, sizes = self.encode(source), (labels != IGNORED).sum(1)
+        memory = self.encode(source)
+        sizes = (labels != IGNORED).sum(1)
         logits = self.place_scores(memory, source, sizes)
         words = cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
         offset = (sizes - (source != PAD).sum(1) + LENGTHS // 2).clamp(0, LENGTHS - 1)
-        return words + LENGTH_WEIGHT * cross_entropy(
-            self.length_scores(memory, source).float(), offset
-        )
+        length = cross_entropy(self.length_scores(memory, source).float(), offset)
+        return words + LENGTH_WEIGHT * length
 
 
 def uniform_copy(source_sizes: Tensor, target_sizes: Tensor, places: Tensor) -> Tensor:
-    """Which source word each target place copies: spread evenly over the source (Gu et al. 2018, section 3.1)."""
-    ratio = (source_sizes - 1)[:, None] / (target_sizes - 1).clamp_min(1)[:, None]
-    return torch.minimum((places[None] * ratio + 0.5).long(), (source_sizes - 1)[:, None])
+    """Which source word each target place copies (Gu et al. 2018, section 3.1).
+
+    The places are spread evenly over the source.
+
+    Args:
+        source_sizes: int64 (sentences,).
+        target_sizes: int64 (sentences,).
+        places: of the longest target, int64 (places,).
+
+    Returns:
+        int64 (sentences, places).
+    """
+    last = (source_sizes - 1)[:, None]
+    ratio = last / (target_sizes - 1).clamp_min(1)[:, None]
+    return torch.minimum((places[None] * ratio + 0.5).long(), last)
 
 
 Network = AutoregressiveTranslator | ParallelTranslator
@@ -248,7 +301,13 @@ class TranslatorTraining(Learner):
 
 @dataclass(frozen=True)
 class TrainedTranslator:
-    """Network and subwords; ``kind`` is a key of ``NETWORKS``."""
+    """A translator that was trained.
+
+    Attributes:
+        kind: a key of ``NETWORKS``.
+        network: in evaluation mode.
+        subwords: of both languages.
+    """
 
     kind: str
     network: Network
@@ -257,17 +316,21 @@ class TrainedTranslator:
     def save(self, folder: Path) -> None:
         """``model.safetensors``, ``translator.json`` and ``tokenizer.json``."""
         folder.mkdir(parents=True, exist_ok=True)
-        save_file(
-            {k: v.contiguous() for k, v in self.network.state_dict().items()},
-            folder / "model.safetensors",
-        )
+        weights = {}
+        for name, values in self.network.state_dict().items():
+            weights[name] = values.contiguous()
+        save_file(weights, folder / "model.safetensors")
         record = {"kind": self.kind, "shape": asdict(self.network.shape)}
         (folder / "translator.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n")
         self.subwords.save(str(folder / "tokenizer.json"))
 
     @classmethod
     def load(cls, folder: Path) -> "TrainedTranslator":
-        """Read what :meth:`save` wrote, on the CPU, ready to translate. Raises BadInput: a file is missing."""
+        """Read what :meth:`save` wrote, on the CPU, ready to translate.
+
+        Raises:
+            BadInput: a file is missing.
+        """
         for name in ("model.safetensors", "translator.json", "tokenizer.json"):
             if not (folder / name).is_file():
                 raise BadInput(
@@ -291,25 +354,44 @@ def fit(
     shape: Mapping[str, Any] | None = None,
     subwords: int = 4000,
 ) -> TrainedTranslator:
-    """Train a translator of a kind of ``NETWORKS`` on the pairs of split train; the weights of the best validation loss are kept.
+    """Train a translator on the pairs of split train.
+
+    The weights of the best validation loss stay.
 
     Args:
-        schedule, shape: fields of :class:`Schedule` and :class:`Shape`; the shape is small by default.
-        subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000 in the paper).
+        documents: pairs of the splits train and validation.
+        kind: a key of ``NETWORKS``.
+        name: of the training, in its lines and errors.
+        seed: every draw is named after it.
+        scratch: a folder for checkpoints.
+        schedule: fields of :class:`Schedule`.
+        shape: fields of :class:`Shape`; it is small by default.
+        subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000
+            in the paper).
 
-    Raises BadInput: an unknown kind, a document that is no pair, or no training or validation pair that fits.
+    Raises:
+        BadInput: an unknown kind, a document that is no pair, or no training or validation pair
+            that fits.
     """
     if kind not in NETWORKS:
         raise BadInput(f"train {name}: kind is {kind!r}, allowed is one of {sorted(NETWORKS)}")
     size = Shape(**(shape or {}))
-    sides = {
-        split: [sides_of(d) for d in documents if d.split == split]
-        for split in ("train", "validation")
-    }
-    if not sides["train"]:
+    # 1. Pairs by split.
+    pairs: dict[str, list[tuple[str, str]]] = {"train": [], "validation": []}
+    for document in documents:
+        if document.split in pairs:
+            pairs[document.split].append(sides_of(document))
+    if not pairs["train"]:
         raise BadInput(f"train {name}: got zero pairs of split train; the corpus needs some")
-    tokenizer = fit_subwords([text for pair in sides["train"] for text in pair], subwords)
-    items = {split: encoded(pairs, tokenizer, size.positions) for split, pairs in sides.items()}
+    # 2. Subwords of the training pairs, and all pairs in their numbers.
+    texts: list[str] = []
+    for pair in pairs["train"]:
+        texts.extend(pair)
+    tokenizer = fit_subwords(texts, subwords)
+    items = {}
+    for split, of_split in pairs.items():
+        items[split] = encoded(of_split, tokenizer, size.positions)
+    # 3. The network.
     torch.manual_seed(derived_seed(seed, "initial weights"))
     network = NETWORKS[kind](size, tokenizer.get_vocab_size())
     fit_learner(
@@ -319,7 +401,11 @@ def fit(
 
 
 def sides_of(document: Document) -> tuple[str, str]:
-    """Source and target text of a pair. Raises BadInput: a side is missing or empty."""
+    """Source and target text of a pair.
+
+    Raises:
+        BadInput: a side is missing or empty.
+    """
     texts = {section.title: section.text for section in document.sections}
     for side in (SOURCE, TARGET):
         if not texts.get(side, "").strip():
@@ -329,10 +415,10 @@ def sides_of(document: Document) -> tuple[str, str]:
 
 
 def fit_subwords(texts: Sequence[str], size: int) -> Tokenizer:
-    """One BPE over both sides; words stay whole where ``size`` allows.
+    """One BPE over both sides; words stay undivided where ``size`` allows.
 
-    A word is marked at its beginning: the trainer numbers letters that carry an end mark in the order of a hash map,
-    which differs from process to process.
+    A word is marked at its beginning: the trainer numbers letters that carry an end mark in the
+    order of a hash map, which differs from process to process.
     """
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     words = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
@@ -344,15 +430,21 @@ def fit_subwords(texts: Sequence[str], size: int) -> Tokenizer:
 
 
 def encoded(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, positions: int) -> list[Pair]:
-    """Token numbers of both sides, each with its end; pairs longer than ``positions`` are left out."""
-    sides = [
-        [[*part.ids, END] for part in tokenizer.encode_batch(list(side))]
-        for side in zip(*pairs, strict=True)
-    ]
-    rows = zip(*sides, strict=True) if pairs else iter(())
-    return [
-        (source, target) for source, target in rows if max(len(source), len(target)) <= positions
-    ]
+    """Token numbers of both sides, each with its end.
+
+    Pairs of which a side is longer than ``positions`` are left out.
+    """
+    if not pairs:
+        return []
+    sources, targets = zip(*pairs, strict=True)
+    rows = []
+    for source, target in zip(
+        tokenizer.encode_batch(list(sources)), tokenizer.encode_batch(list(targets)), strict=True
+    ):
+        pair = ([*source.ids, END], [*target.ids, END])
+        if max(map(len, pair)) <= positions:
+            rows.append(pair)
+    return rows
 
 
 def collate(items: Sequence[Pair]) -> dict[str, torch.Tensor]:

@@ -1,6 +1,7 @@
-"""The registries behind ``critics`` in ``params.yaml``: the library's entries and those of the synthetic world.
+"""The registries behind ``critics`` in ``params.yaml``: the library's entries and the world's.
 
-They stand apart from :mod:`longform_lab.settings.registries`, so that a stage that makes texts does not load them.
+They stand apart from :mod:`longform_lab.settings.registries`, so that a stage that makes texts does
+not load them.
 """
 
 from longform.critics.metrics import METRICS as METRICS_OF_CRITICS

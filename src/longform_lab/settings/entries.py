@@ -1,4 +1,4 @@
-"""What entries say beside their kind's own settings: which texts they concern, and where things lie."""
+"""What entries say beside their kind's settings: which texts they concern, and where things lie."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,7 +25,8 @@ class ReadCorpus(Settings):
     study: str = parameter(STUDY)
     source: str = parameter("The file or folder below ``data/`` that is read.")
     beside: str | None = parameter(
-        "One more file below ``data/``; a scale that names one adds it to the stage's deps in dvc.yaml.",
+        "One more file below ``data/``; a scale that names one adds it to the stage's deps in "
+        "dvc.yaml.",
         None,
     )
 
@@ -68,15 +69,16 @@ class ReadingPlacement(Settings):
     of: str | list[str] = parameter(OF, "all")
     corpora: list[str] | None = parameter(CORPORA, None)
     reader: str = parameter(
-        "What reads: ``critic`` (trained), ``system`` (each model its own corpus), ``corpus`` (its own "
-        "truth), or a folder below ``data/``.",
+        "What reads: ``critic`` (trained), ``system`` (each model its own corpus), ``corpus`` (its "
+        "own truth), or a folder below ``data/``.",
         "critic",
     )
     splits: list[Literal["train", "validation", "test", "generated"]] = parameter(
         "Which splits of a corpus; generated texts are read whatever it says.", ["test"]
     )
     texts: str | None = parameter(
-        "A folder of texts below ``data/`` in place of the system's own; {corpus} stands for the corpus.",
+        "A folder of texts below ``data/`` in place of the system's own; {corpus} stands for the "
+        "corpus.",
         None,
     )
     titles: bool | None = parameter(
@@ -121,8 +123,8 @@ class EvaluationPlacement(Settings):
 
     predictions: str = parameter(PREDICTIONS)
     train: str | None = parameter(
-        "The predictions to learn from; ``previous`` is those of the system before, ``with_titles`` "
-        "those of the same model with titles.",
+        "The predictions to learn from; ``previous`` is those of the system before, "
+        "``with_titles`` those of the same model with titles.",
         None,
     )
     train_corpus: str | None = parameter(TRAIN_CORPUS, None)

@@ -92,7 +92,9 @@ def schema_text() -> str:
         for field in definition.get("properties", {}).values():
             field.pop("title", None)
     head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "expected.yaml"}
-    lines = [f"{json.dumps(name)}: {_compact(own)}" for name, own in definitions.items()]
+    lines = []
+    for name, definition in definitions.items():
+        lines.append(f"{json.dumps(name)}: {_compact(definition)}")
     start = _compact({**head, **schema}).removesuffix("}")
     return start + ',\n"$defs": {\n' + ",\n".join(lines) + "\n}}\n"
 

@@ -1,4 +1,4 @@
-"""The papers whose tables and figures are drawn; each lies in ``experiments/<paper>``, beside ``src``.
+"""The papers whose tables and figures are drawn; each lies in ``experiments/<paper>``.
 
 With :mod:`longform_lab.settings.registries` the only module here that knows them. A new paper is a
 line of ``PAPERS``.

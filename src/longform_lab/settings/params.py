@@ -1,8 +1,8 @@
-"""The whole of a parameter file: every entry with the registry of its place, a check of all, and their JSON Schema.
+"""All entries of a parameter file with their registries, a check of them, and their JSON Schema.
 
-``python -m longform_lab.settings.params`` writes ``params.schema.json``, by which editors complete and
-check ``params.yaml``; ``--check`` says what is wrong in it, in the papers' own ``params.yaml``, and in
-what ``dvc.yaml`` says of their reports.
+``python -m longform_lab.settings.params`` writes ``params.schema.json``, by which editors complete
+and check ``params.yaml``; ``--check`` says what is wrong in it, in the papers' own ``params.yaml``,
+and in what ``dvc.yaml`` says of their reports.
 """
 
 import argparse
@@ -40,10 +40,15 @@ QUESTIONS = ("corruption_response", "severities", "order_discrimination", "human
 
 @dataclass(frozen=True)
 class Room:
-    """What may stand at some places of the file."""
+    """What may stand at some places of the file.
 
-    registry: Mapping[str, type[Settings]]  # by kind
-    placement: type[Settings]  # what an entry says beside its kind's settings
+    Attributes:
+        registry: settings by kind.
+        placement: what an entry says beside its kind's settings.
+    """
+
+    registry: Mapping[str, type[Settings]]
+    placement: type[Settings]
 
 
 ROOMS = {
@@ -75,7 +80,7 @@ class CriticInputs(Settings):
 
 
 class Scores(Settings):
-    """What is scored: metrics of every text, questions that are asked of any critic, and evaluations."""
+    """What is scored: metrics of texts, questions that are asked of any critic, and evaluations."""
 
     metrics: dict[str, Any] = parameter("Metrics by name.", {})
     corruption_response: dict[str, Any] = parameter("Responses to corruptions.", {})
@@ -122,7 +127,7 @@ class Study(Settings):
     )
 
 
-OWN = ("seed", "scale", "models", "corpora", "corpora_from_files")  # keys that are no studies
+NO_STUDIES = ("seed", "scale", "models", "corpora", "corpora_from_files")
 
 
 def check(params: Mapping[str, Any], file: str = PARAMS) -> int:
@@ -133,33 +138,39 @@ def check(params: Mapping[str, Any], file: str = PARAMS) -> int:
         file: its name, for errors.
 
     Raises:
-        ConfigError: the first wrong entry: its place, what it says, what is allowed, the nearest name.
+        ConfigError: the first wrong entry: its place, what it says, what is allowed, and the
+            nearest name.
     """
     seed = params.get("seed")
     if type(seed) is not int or seed < 0:
         raise ConfigError(f"{file}: seed is {seed!r:.60}, allowed is a whole number from 0")
+    # 1. Studies; each of their runs says what is other than in ``sampling``.
     for study, entry in params.items():
-        if study not in OWN:
-            parse(Study, entry, study, file)
-            for run, own in (entry.get("runs") or {}).items():
-                merged = {**(entry.get("sampling") or {}), **own}
-                parse(Continuations, merged, f"{study}.runs.{run}", file)
+        if study in NO_STUDIES:
+            continue
+        parse(Study, entry, study, file)
+        for run, changes in (entry.get("runs") or {}).items():
+            merged = {**(entry.get("sampling") or {}), **changes}
+            parse(Continuations, merged, f"{study}.runs.{run}", file)
+    # 2. Entries that have a kind.
     count = 0
-    for room, place, entry in entries(params):
-        parse_kind(ROOMS[room].registry, ROOMS[room].placement, entry, place, file)
+    for room, position, entry in entries(params):
+        parse_kind(ROOMS[room].registry, ROOMS[room].placement, entry, position, file)
         count += 1
     return count
 
 
 def entries(params: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """The room, place and content of every entry that has a ``kind``."""
+    # 1. Those that belong to no study.
     for room in ("corpora", "corpora_from_files", "models"):
         for name, entry in (params.get(room) or {}).items():
             yield room, f"{room}.{name}", entry
             if room == "models" and isinstance(entry, Mapping) and "sampling" in entry:
                 yield "sampling", f"models.{name}.sampling", entry["sampling"]
+    # 2. Those of each study.
     for study, settings in params.items():
-        if study in OWN or not isinstance(settings, Mapping):
+        if study in NO_STUDIES or not isinstance(settings, Mapping):
             continue
         if settings.get("tokenizer") is not None:
             yield "tokenizer", f"{study}.tokenizer", settings["tokenizer"]
@@ -169,19 +180,20 @@ def entries(params: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
             yield from _of_critic(f"{study}.critics.{critic}", entry)
 
 
-def _of_critic(place: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+def _of_critic(position: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     if entry.get("train") is not None:
-        yield "train", f"{place}.train", entry["train"]
+        yield "train", f"{position}.train", entry["train"]
     for name, reading in (entry.get("predictions") or {}).items():
-        yield "predictions", f"{place}.predictions.{name}", reading
-    for question, listed in (entry.get("scores") or {}).items():
+        yield "predictions", f"{position}.predictions.{name}", reading
+    for question, scores in (entry.get("scores") or {}).items():
         room = "questions" if question in QUESTIONS else question
-        for name, scored in (listed or {}).items():
-            yield room, f"{place}.scores.{question}.{name}", scored
+        for name, scored in (scores or {}).items():
+            yield room, f"{position}.scores.{question}.{name}", scored
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a parameter file."""
+    # 1. The entries of each room, by kind.
     definitions: dict[str, Any] = {}
     for name, room in ROOMS.items():
         kinds = []
@@ -190,6 +202,7 @@ def schema() -> dict[str, Any]:
             kinds.append({"$ref": f"#/$defs/{name}.{kind}"})
         allowed = {"properties": {"kind": {"enum": sorted(room.registry)}}, "required": ["kind"]}
         definitions[name] = {**allowed, "oneOf": kinds}
+    # 2. Studies and critics, which hold such entries.
     study = _defined(Study, definitions)
     study["properties"]["tokenizer"] = {"$ref": "#/$defs/tokenizer"}
     study["if"] = {"required": ["runs"]}
@@ -200,6 +213,7 @@ def schema() -> dict[str, Any]:
     for key, scored in definitions["Scores"]["properties"].items():
         scored |= _by_name("questions" if key in QUESTIONS else key)
     definitions["ModelPlacement"]["properties"]["sampling"] = {"$ref": "#/$defs/sampling"}
+    # 3. The file.
     seed = {"type": "integer", "minimum": 0, "description": "Every draw is named after it."}
     scale = {"type": "string", "description": "The name by which claims know the scale."}
     return {
@@ -220,12 +234,10 @@ def schema() -> dict[str, Any]:
 
 
 def overrides_schema() -> dict[str, Any]:
-    """The JSON Schema of a scale's overrides: an entry that names its kind is whole, others may say a part."""
+    """The JSON Schema of a scale's overrides.
 
-    def whole_where_it_names_its_kind(room: str) -> dict[str, Any]:
-        whole = {"$ref": f"{SCHEMA}#/$defs/{room}"}
-        return {"type": "object", "if": {"required": ["kind"]}, "then": whole}
-
+    An entry that names its kind must be complete, others may say a part.
+    """
     names = {"type": "array", "items": {"type": "string"}}
     properties: dict[str, Any] = {
         "targets": {**names, "description": "The stages that the scale is about."},
@@ -236,26 +248,32 @@ def overrides_schema() -> dict[str, Any]:
         "claims": {"type": "string", "description": "The name by which claims know the scale."},
     }
     for room in ("models", "corpora", "corpora_from_files"):
-        entry = whole_where_it_names_its_kind(room)
+        entry = _complete_if_it_has_a_kind(room)
         properties[room] = {"type": "object", "additionalProperties": entry}
+    patterns = {}
+    for room in ("tokenizer", "sampling"):
+        patterns[rf"^\w+\.{room}$"] = _complete_if_it_has_a_kind(room)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "overrides.yaml",
         "type": "object",
         "properties": properties,
-        "patternProperties": {
-            rf"^\w+\.{room}$": whole_where_it_names_its_kind(room)
-            for room in ("tokenizer", "sampling")
-        },
+        "patternProperties": patterns,
     }
+
+
+def _complete_if_it_has_a_kind(room: str) -> dict[str, Any]:
+    complete = {"$ref": f"{SCHEMA}#/$defs/{room}"}
+    return {"type": "object", "if": {"required": ["kind"]}, "then": complete}
 
 
 def schema_text() -> str:
     """The schema as its file has it: a line for each definition."""
-    whole = schema()
-    definitions = whole.pop("$defs")
-    lines = [f"{json.dumps(name)}: {_compact(own)}" for name, own in definitions.items()]
-    head = _compact(whole).removesuffix("}")
+    content = schema()
+    lines = []
+    for name, definition in content.pop("$defs").items():
+        lines.append(f"{json.dumps(name)}: {_compact(definition)}")
+    head = _compact(content).removesuffix("}")
     return head + ',\n"$defs": {\n' + ",\n".join(lines) + "\n}}\n"
 
 
@@ -270,16 +288,16 @@ def _by_name(room: str) -> dict[str, Any]:
 def _entry_schema(
     kind: str, settings: type[Settings], room: Room, definitions: dict[str, Any]
 ) -> dict[str, Any]:
-    """The schema of an entry of one kind: its own settings beside those of its placement, each said once."""
+    """The schema of an entry of one kind: its settings beside those of its placement."""
     properties: dict[str, Any] = {"kind": {"const": kind}}
     required = ["kind"]
     extra: Any = False
     for part in (room.placement, settings):
-        own = _defined(part, definitions)
-        for name in own.get("properties", {}):
+        definition = _defined(part, definitions)
+        for name in definition.get("properties", {}):
             properties[name] = {"$ref": f"#/$defs/{part.__name__}/properties/{name}"}
-        required += own.get("required", [])
-        extra = extra or own.get("additionalProperties", False)
+        required += definition.get("required", [])
+        extra = extra or definition.get("additionalProperties", False)
     return {
         "description": (settings.__doc__ or "").strip(),
         "properties": properties,
@@ -290,9 +308,9 @@ def _entry_schema(
 
 def _defined(settings: type[Settings], definitions: dict[str, Any]) -> dict[str, Any]:
     """The schema of a class of settings, which joins the definitions under its name."""
-    own = settings.model_json_schema()
-    inner = {**own.pop("$defs", {}), settings.__name__: own}
-    for name, definition in inner.items():
+    outer = settings.model_json_schema()
+    named = {**outer.pop("$defs", {}), settings.__name__: outer}
+    for name, definition in named.items():
         _drop_titles(definition)
         if definitions.setdefault(name, definition) != definition:
             raise ConfigError(
@@ -309,31 +327,34 @@ def _drop_titles(definition: dict[str, Any]) -> None:
         field.pop("title", None)
 
 
+def _write_schemas() -> None:
+    SCHEMA.write_text(schema_text(), encoding="utf-8")
+    OVERRIDES_SCHEMA.write_text(_compact(overrides_schema()) + "\n", encoding="utf-8")
+    print(SCHEMA, OVERRIDES_SCHEMA)
+
+
+def _check_files() -> None:
+    from longform.files.artefacts import read_yaml  # which loads NumPy
+
+    count = check(read_yaml(Path(PARAMS)))
+    pipeline = read_yaml(DVC_YAML) if DVC_YAML.is_file() else {}
+    exhibits = check_reports(read_reports(), pipeline)
+    print(f"{PARAMS}: {count} entries; {EXPERIMENTS}: {exhibits} tables and figures")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m longform_lab.settings.params")
     parser.add_argument("--check", action="store_true", help="check params.yaml instead")
     chosen = parser.parse_args(arguments)
-    if not chosen.check:
-        try:
-            text = schema_text()
-        except ConfigError as error:
-            print(f"longform: {error}", file=sys.stderr)
-            return 2
-        SCHEMA.write_text(text, encoding="utf-8")
-        OVERRIDES_SCHEMA.write_text(_compact(overrides_schema()) + "\n", encoding="utf-8")
-        print(SCHEMA, OVERRIDES_SCHEMA)
-        return 0
-    from longform.files.artefacts import read_yaml  # which loads NumPy
-
     try:
-        count = check(read_yaml(Path(PARAMS)))
-        pipeline = read_yaml(DVC_YAML) if DVC_YAML.is_file() else {}
-        exhibits = check_reports(read_reports(), pipeline)
+        if chosen.check:
+            _check_files()
+        else:
+            _write_schemas()
     except ConfigError as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
-    print(f"{PARAMS}: {count} entries; {EXPERIMENTS}: {exhibits} tables and figures")
     return 0
 
 

@@ -29,7 +29,9 @@ class ReportEntry(Settings):
 def read_reports(home: Path = Path()) -> dict[str, Mapping[str, Report]]:
     """The reports of each paper, from ``experiments/<paper>/params.yaml``.
 
-    Raises OSError or yaml.YAMLError: a file that cannot be read or is no YAML.
+    Raises:
+        OSError: a file that cannot be read.
+        yaml.YAMLError: a file that is no YAML.
     """
     reports = {}
     for path in sorted((home / EXPERIMENTS).glob("*/params.yaml")):
@@ -39,7 +41,7 @@ def read_reports(home: Path = Path()) -> dict[str, Mapping[str, Report]]:
 
 
 def exhibit_settings(report: Report, exhibit: str) -> dict[str, Any]:
-    """What a report says of one table or figure; its kind is its own name unless settings say one."""
+    """What a report says of a table or figure; its kind is its own name unless settings say one."""
     return {KIND: exhibit, **(report.get("settings") or {}).get(exhibit, {})}
 
 
@@ -56,19 +58,23 @@ def check_reports(reports: Mapping[str, Mapping[str, Report]], pipeline: Mapping
     """
     count = 0
     for paper, subjects in reports.items():
+        # 1. The paper.
         file = f"experiments/{paper}/params.yaml"
         if subjects and paper not in PAPERS:
             raise ConfigError(
-                f"{file} has reports, and there is no paper {paper!r}{did_you_mean(paper, PAPERS)}; "
+                f"{file} has reports, and there is no paper "
+                f"{paper!r}{did_you_mean(paper, PAPERS)}; "
                 "add it to src/longform_lab/settings/papers.py"
             )
         for subject, report in subjects.items():
+            # 2. The report's tables and figures.
             parse(ReportEntry, report, f"reports.{subject}", file)
             for exhibit in report["exhibits"]:
-                place = f"reports.{subject}.settings.{exhibit}"
+                position = f"reports.{subject}.settings.{exhibit}"
                 settings = exhibit_settings(report, exhibit)
-                parse_kind(PAPERS[paper].exhibits, Nothing, settings, place, file)
+                parse_kind(PAPERS[paper].exhibits, Nothing, settings, position, file)
                 count += 1
+            # 3. Its stage, if DVC runs it.
             name = f"report_{paper}_{subject}"
             stage = (pipeline.get("stages") or {}).get(name)
             if stage is not None:

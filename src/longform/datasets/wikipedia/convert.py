@@ -1,7 +1,8 @@
 """``{{convert}}``: a measurement in two units as the reader sees it.
 
-The rules are those that Wikipedia documents for the template (Template:Convert, Help:Convert): names for the first unit, symbols in
-brackets, and an output that is as precise as the input is, with at least two significant digits. What is not known gives None.
+The rules are those that Wikipedia documents for the template (Template:Convert, Help:Convert):
+names for the first unit, symbols in brackets, and an output that is as precise as the input is,
+with at least two significant digits. What is not known gives None.
 """
 
 import math
@@ -23,7 +24,7 @@ from longform.datasets.wikipedia.measures import (
 
 _MULTIPLES = {"3": "thousand", "6": "million", "9": "billion", "12": "trillion"}
 
-
+# The words of a range, between values that stand first and between those in brackets.
 _RANGES = {
     "-": ("–", "–"),
     "–": ("–", "–"),
@@ -44,14 +45,14 @@ _RANGES = {
     "to about": (" to about ", " to about "),
     "and about": (" and about ", " and about "),
 }
-
+_BY = ("by", "x", "×", "*", "xx")  # between the sides of an area, each of which has its unit
 
 _INSIDE_RANGE = re.compile(
     r"(?<=[\d½¼¾])\s*(–|-| to | and | or | by |×| x |\bx\b|\+/-|±)\s*(?=[\d.])"
 )
 
-
-_SECONDARY = {  # units of a value that is said in two: larger, smaller -> smaller ones in a larger one
+# How many smaller units there are in a larger one, of values that are said in two.
+_SECONDARY = {
     ("ft", "in"): 12,
     ("yd", "ft"): 3,
     ("mi", "yd"): 1760,
@@ -62,14 +63,12 @@ _SECONDARY = {  # units of a value that is said in two: larger, smaller -> small
     ("m", "cm"): 100,
 }
 
-
 _COMPOSITE_OUTPUT = {
     "ftin": ("ft", "in"),
     "lboz": ("lb", "oz"),
     "stlb": ("st", "lb"),
     "ydft": ("yd", "ft"),
 }
-
 
 _JOINTS = {
     "or": " or ",
@@ -91,53 +90,60 @@ class _Input:
     shown: str | None = None  # of a value that is said in two units
     composite: bool = False
 
+    @property
+    def several(self) -> bool:
+        """Whether it is a range."""
+        return len(self.values) > 1
+
+
+# An output: its numbers, and their text with the unit.
+_Output = tuple[list[str], str]
+
 
 def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
-    """The text of ``{{convert|...}}`` or None: a unit, number or option that is not known."""
+    """The text of ``{{convert|...}}`` or None: a unit, number or option that is not known.
+
+    Args:
+        positional: its parameters without a name.
+        named: the others.
+    """
     if named.get("sing") == "on":  # an older name
         named = {**named, "adj": "on"}
-    read = _input(positional, named)
-    if read is None:
+    # 1. The input.
+    parsed = _input(positional, named)
+    if parsed is None:
         return None
-    source, rest = read
-    words = [part for part in rest if part and not re.fullmatch(r"-?\d+", part)]
-    places = [int(part) for part in rest if re.fullmatch(r"-?\d+", part)]
-    middle = (
-        words.pop()
-        if named.get("adj") in ("mid", "pre") and words and unit(words[-1]) is None
-        else ""
-    )
-    if (
-        named.get("adj") in ("mid", "pre")
-        and not middle
-        and len(words) == 1
-        and _targets(words[0], source.unit) is None
-    ):
-        middle = words.pop()
-    targets = _targets(words[0] if words else source.unit.default, source.unit)
+    source, rest = parsed
+    # 2. Behind it stand codes of output units, words for the middle, and digits after the point.
+    codes, places = [], []
+    for part in rest:
+        if re.fullmatch(r"-?\d+", part):
+            places.append(int(part))
+        elif part:
+            codes.append(part)
+    middle = _take_middle(codes, source, named)
+    targets = _targets(codes[0] if codes else source.unit.default, source.unit)
     if targets is None:
         return None
-    outputs = [_output(source, target, named, places[0] if places else None) for target in targets]
+    # 3. Input and outputs as they are shown.
+    precision = places[0] if places else None
+    outputs = [_output(source, target, named, precision) for target in targets]
     first = _first(source, named, middle)
     if first is None:
         return None
     second = "; ".join(text for _, text in outputs)
+    # 4. One beside the other.
     show = named.get("disp", "")
     if named.get("order") == "flip" or show == "flip":
-        values, target = outputs[0][0], targets[0]
-        first = _named(values, target, named, outputs[0][1])
-        if source.shown is not None:
-            symbols = source.shown
-        elif named.get("abbr") in ("off", "none") and "cvt" not in named:
-            name = _name(source.unit, source.values[-1], named, several=len(source.values) > 1)
-            symbols = _joined([value.shown for value in source.values], source.words, 1, name)
-        else:
-            symbols = f"{_values(source, 1)} {_symbol(source.unit)}"
-        second = "; ".join([symbols, *(text for _, text in outputs[1:])])
-    if show in ("output only", "out"):
-        return second
+        first, second = _flipped(source, targets[0], outputs, named)
     if show in ("number", "output number only"):
         return outputs[0][0][0]
+    return _side_by_side(first, second, show)
+
+
+def _side_by_side(first: str, second: str, show: str) -> str | None:
+    if show in ("output only", "out"):
+        return second
     if show in ("b", "br", "", "flip"):
         return f"{first} ({second})"
     if show == "sqbr":
@@ -145,193 +151,270 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     return f"{first}{_JOINTS[show]}{second}" if show in _JOINTS else None
 
 
+def _take_middle(codes: list[str], source: _Input, named: Mapping[str, str]) -> str:
+    """The word that stands between value and unit, or behind them; it is taken off ``codes``."""
+    if named.get("adj") not in ("mid", "pre"):
+        return ""
+    if codes and unit(codes[-1]) is None:
+        return codes.pop()
+    if len(codes) == 1 and _targets(codes[0], source.unit) is None:
+        return codes.pop()
+    return ""
+
+
+def _flipped(
+    source: _Input, target: Unit, outputs: list[_Output], named: Mapping[str, str]
+) -> tuple[str, str]:
+    """The first output before the brackets, the input within them."""
+    numbers, text = outputs[0]
+    first = _named(numbers, target, named, text)
+    if source.shown is not None:
+        shown_input = source.shown
+    elif named.get("abbr") in ("off", "none") and "cvt" not in named:
+        name = _name(source.unit, source.values[-1], named, several=source.several)
+        shown_input = _values(source, 1, name)
+    else:
+        shown_input = f"{_values(source, 1)} {_symbol(source.unit)}"
+    further = [text for _, text in outputs[1:]]
+    return first, "; ".join([shown_input, *further])
+
+
 def _input(positional: list[str], named: Mapping[str, str]) -> tuple[_Input, list[str]] | None:
     """Values and unit of the input, and the parameters that are left."""
     parts = [part.strip() for part in positional]
-    if parts and (inside := _INSIDE_RANGE.search(parts[0])) and number(parts[0]) is None:
+    # 1. A range in one parameter: "5-10".
+    inside = _INSIDE_RANGE.search(parts[0]) if parts else None
+    if inside and number(parts[0]) is None:
         before, after = parts[0][: inside.start()], parts[0][inside.end() :]
         parts[:1] = [before, inside[1].strip(), after]
-    values, words = list[Value](), list[str]()
-    while parts:
-        value = number(parts[0])
+    # 2. Values with the words of a range between them.
+    values: list[Value] = []
+    words: list[str] = []
+    while True:
+        value = number(parts[0]) if len(parts) > 1 else None
         if value is None:
             return None
         values.append(value)
-        if len(parts) < 2:
-            return None
         if parts[1] not in _RANGES:
             break
         words.append(parts[1])
         parts = parts[2:]
-    if not values or (source := unit(parts[1])) is None:
+    # 3. Their unit; a second value with a smaller unit belongs to a single one.
+    source = unit(parts[1])
+    if source is None:
         return None
     rest = parts[2:]
-    smaller = unit(rest[1]) if len(rest) > 1 else None
-    pair = (source.code, smaller.code) if smaller else ("", "")
-    if len(values) == 1 and pair in _SECONDARY and (second := number(rest[0])) and smaller:
-        times = _SECONDARY[pair]
-        total = Value(values[0].number * times + second.number, max(0, second.precision), "")
-        brief = named.get("abbr") in ("on", "in", "mos") or "cvt" in named
-        names = [(values[0], source), (second, smaller)]
-        if named.get("adj") == "on" and not brief:
-            shown = "-".join(f"{value.shown}-{one.singular}" for value, one in names)
-        else:
-            shown = " ".join(
-                f"{value.shown} {one.symbol if brief else _name(one, value, named)}"
-                for value, one in names
-            )
-        default = {"length": "m", "mass": "kg"}[source.kind]
-        inner = replace(smaller, default="lb kg" if source.code == "st" else default)
-        return _Input((total,), (), inner, shown, smaller.code == "in"), rest[2:]
+    if len(values) == 1 and len(rest) > 1:
+        in_two = _in_two_units(values[0], source, rest[0], rest[1], named)
+        if in_two is not None:
+            return in_two, rest[2:]
     return _Input(tuple(values), tuple(words), source), rest
 
 
+def _in_two_units(
+    value: Value, larger: Unit, text: str, code: str, named: Mapping[str, str]
+) -> _Input | None:
+    """An input such as 5 feet 3 inches; None if the second part is none of its kind."""
+    smaller, second = unit(code), number(text)
+    if smaller is None or second is None or (larger.code, smaller.code) not in _SECONDARY:
+        return None
+    times = _SECONDARY[larger.code, smaller.code]
+    total = Value(value.number * times + second.number, max(0, second.precision), "")
+    # 1. Symbols, names, or names with hyphens.
+    brief = named.get("abbr") in ("on", "in", "mos") or "cvt" in named
+    hyphened = named.get("adj") == "on" and not brief
+    texts = []
+    for part, measure in ((value, larger), (second, smaller)):
+        if hyphened:
+            texts.append(f"{part.shown}-{measure.singular}")
+        elif brief:
+            texts.append(f"{part.shown} {measure.symbol}")
+        else:
+            texts.append(f"{part.shown} {_name(measure, part, named)}")
+    shown = "-".join(texts) if hyphened else " ".join(texts)
+    # 2. The whole counts in the smaller unit.
+    default = {"length": "m", "mass": "kg"}[larger.kind]
+    if larger.code == "st":
+        default = "lb kg"
+    return _Input((total,), (), replace(smaller, default=default), shown, smaller.code == "in")
+
+
 def _targets(code: str, source: Unit) -> list[Unit] | None:
-    """Output units of a code, several with blanks or plus signs between them; None where one is not known or of another kind."""
-    if code in _COMPOSITE_OUTPUT:
-        large = unit(_COMPOSITE_OUTPUT[code][0])
-        return [replace(large, code=code)] if large and large.kind == source.kind else None
-    known = (
-        [unit(code)]
-        if unit(code)
-        else [unit(part) or _composite(part) for part in re.split(r"[ +]+", code)]
-    )
-    targets = [one for one in known if one is not None and one.kind == source.kind]
-    return targets if targets and len(targets) == len(known) else None
+    """Output units of a code, several with blanks or plus signs between them.
+
+    None: one is not known or of another kind than the input.
+    """
+    single = _composite(code) or unit(code)
+    if single is not None:
+        return [single] if single.kind == source.kind else None
+    targets = []
+    for part in re.split(r"[ +]+", code):
+        target = unit(part) or _composite(part)
+        if target is None or target.kind != source.kind:
+            return None
+        targets.append(target)
+    return targets
 
 
 def _composite(code: str) -> Unit | None:
-    large = unit(_COMPOSITE_OUTPUT[code][0]) if code in _COMPOSITE_OUTPUT else None
-    return replace(large, code=code) if large else None
+    """The larger of two units that an output is said in, under the code of both."""
+    larger = unit(_COMPOSITE_OUTPUT[code][0]) if code in _COMPOSITE_OUTPUT else None
+    return replace(larger, code=code) if larger else None
 
 
-def _output(
-    source: _Input, target: Unit, named: Mapping[str, str], places: int | None
-) -> tuple[list[str], str]:
-    """Numbers in a unit, and their text with the unit's symbol (its name where abbreviations are off)."""
+def _output(source: _Input, target: Unit, named: Mapping[str, str], places: int | None) -> _Output:
+    """Numbers in a unit, and their text with its symbol, or its name if abbreviations are off.
+
+    Args:
+        source: the input.
+        target: the unit.
+        named: parameters of the template.
+        places: digits after the point, where the template names them.
+    """
     if target.code in _COMPOSITE_OUTPUT:
         return _two_units(source, target, named)
+    # 1. Values, rounded.
     outputs = [converted(value.number, source.unit, target) for value in source.values]
-    precisions = [
-        default_precision(value, source.unit, target, output, source.composite)
-        for value, output in zip(source.values, outputs, strict=True)
-    ]
-    if named.get("round") != "each":  # a range has one precision, that of its most precise value
-        precisions = [max(precisions)] * len(precisions)
-    if places is not None:
-        precisions = [places] * len(outputs)
-    if re.fullmatch(r"[1-9]\d?", named.get("sigfig", "")):
-        digits = int(named["sigfig"])
-        precisions = [
-            digits - 1 - math.floor(math.log10(abs(output) or 1) + 1e-14) for output in outputs
-        ]
+    precisions = _precisions(source, target, outputs, named, places)
     step = {"5": 5, "10": 10, "25": 25, "50": 50, "0.5": 0.5}.get(named.get("round", ""))
     if step is not None and places is None:
         outputs = [math.floor(output / step + 0.5) * step for output in outputs]
         precisions = [1 if step < 1 else 0] * len(outputs)
-    numbers = [
-        rounded(output, precision) for output, precision in zip(outputs, precisions, strict=True)
-    ]
+    numbers = list(map(rounded, outputs, precisions))
     if named.get("comma") == "off":
         numbers = [shown.replace(",", "") for shown in numbers]
+    # 2. The unit.
     name = _symbol(target)
-    names_wanted = named.get("abbr") in ("off", "none", "in") or (
+    by_name = named.get("abbr") in ("off", "none", "in") or (
         named.get("disp") == "or" and "abbr" not in named and not _is_temperature(target)
     )
-    if names_wanted and "cvt" not in named:
+    if by_name and "cvt" not in named:
         last = number(numbers[-1].replace("−", "-"))
-        name = _name(target, last, named, several=len(numbers) > 1) if last else name
-    text = _joined(numbers, source.words, 1, name)
-    return numbers, text
+        if last is not None:
+            name = _name(target, last, named, several=len(numbers) > 1)
+    return numbers, _joined(numbers, source.words, 1, name)
 
 
-def _two_units(source: _Input, target: Unit, named: Mapping[str, str]) -> tuple[list[str], str]:
+def _precisions(
+    source: _Input,
+    target: Unit,
+    outputs: list[float],
+    named: Mapping[str, str],
+    places: int | None,
+) -> list[int]:
+    """Digits after the point of each output; negative ones round tens and hundreds."""
+    if re.fullmatch(r"[1-9]\d?", named.get("sigfig", "")):
+        digits = int(named["sigfig"])
+        precisions = []
+        for output in outputs:
+            magnitude = math.floor(math.log10(abs(output) or 1) + 1e-14)
+            precisions.append(digits - 1 - magnitude)
+        return precisions
+    if places is not None:
+        return [places] * len(outputs)
+    precisions = []
+    for value, output in zip(source.values, outputs, strict=True):
+        precisions.append(default_precision(value, source.unit, target, output, source.composite))
+    if named.get("round") == "each":
+        return precisions
+    # A range has one precision, that of its most precise value.
+    return [max(precisions)] * len(precisions)
+
+
+def _two_units(source: _Input, target: Unit, named: Mapping[str, str]) -> _Output:
     """Values in feet and inches and their kin, the smaller unit in whole numbers."""
-    large, small = (unit(code) for code in _COMPOSITE_OUTPUT[target.code])
-    assert large is not None and small is not None
-    times = round(large.scale / small.scale)
+    larger, smaller = (unit(code) for code in _COMPOSITE_OUTPUT[target.code])
+    assert larger is not None and smaller is not None
+    times = round(larger.scale / smaller.scale)
     texts = []
     for value in source.values:
-        total = math.floor(converted(abs(value.number), source.unit, small) + 0.5)
-        whole, rest = divmod(total, times)
-        pieces = [f"{whole:,} {large.symbol}"] if whole else []
-        texts.append(" ".join([*pieces, f"{rest} {small.symbol}"]))
+        total = math.floor(converted(abs(value.number), source.unit, smaller) + 0.5)
+        count, rest = divmod(total, times)
+        text = f"{rest} {smaller.symbol}"
+        texts.append(f"{count:,} {larger.symbol} {text}" if count else text)
     return texts, _joined(texts, source.words, 1, "")
 
 
 def _joined(numbers: list[str], words: tuple[str, ...], side: int, name: str) -> str:
-    """Numbers with the words of a range between them and their unit behind; two sides of an area have a unit each."""
-    each = side == 1 and any(word in ("by", "x", "×", "*", "xx") for word in words)
-    space = "" if name.startswith(("/", "×")) else " "
+    """Numbers with the words of a range between them and their unit behind.
+
+    Args:
+        numbers: as they are shown.
+        words: of the range, one less.
+        side: 0 before the brackets, 1 within them; there each side of an area has its unit.
+        name: the unit's name or symbol; empty for none.
+    """
+    each = side == 1 and not set(_BY).isdisjoint(words)
     text = ""
-    for place, shown in enumerate(numbers):
-        text += shown + (f" {name}" if each and name else "")
-        if place < len(words):
-            text += " × " if each else _RANGES[words[place]][side]
-    return text if each or not name else f"{text}{space}{name}"
+    for position, shown in enumerate(numbers):
+        text += f"{shown} {name}" if each and name else shown
+        if position < len(words):
+            text += " × " if each else _RANGES[words[position]][side]
+    if each or not name:
+        return text
+    space = "" if name.startswith(("/", "×")) else " "
+    return f"{text}{space}{name}"
 
 
-def _values(source: _Input, side: int) -> str:
-    return _joined([value.shown for value in source.values], source.words, side, "")
+def _values(source: _Input, side: int, name: str = "") -> str:
+    """The input's values as they were written, with a unit behind them if one is named."""
+    return _joined([value.shown for value in source.values], source.words, side, name)
 
 
-def _is_temperature(one: Unit) -> bool:
+def _is_temperature(measure: Unit) -> bool:
     """Whether a unit is shown by its symbol as long as ``abbr`` asks for nothing else."""
-    return one.kind.startswith("temperature")
+    return measure.kind.startswith("temperature")
 
 
-def _symbol(one: Unit) -> str:
-    return f"×10^{one.multiple} {one.symbol}" if one.multiple else one.symbol
+def _symbol(measure: Unit) -> str:
+    if measure.multiple:
+        return f"×10^{measure.multiple} {measure.symbol}"
+    return measure.symbol
 
 
 def _name(
-    one: Unit,
+    measure: Unit,
     value: Value,
     named: Mapping[str, str],
     several: bool = False,
     adjective: bool = False,
 ) -> str:
-    """The unit's name as its number asks."""
-    single = (
-        adjective
-        or (abs(value.number) == 1 and not several)
-        or ("/" in value.shown and abs(value.number) < 1)
-    )
-    name = one.singular if single else one.plural
+    """The unit's name as its number asks: in the singular or the plural."""
+    is_one = abs(value.number) == 1 and not several
+    is_fraction = "/" in value.shown and abs(value.number) < 1
+    name = measure.singular if adjective or is_one or is_fraction else measure.plural
     if named.get("sp") == "us":
         name = american(name)
-    multiple = _MULTIPLES.get(one.multiple, "")
+    multiple = _MULTIPLES.get(measure.multiple, "")
     return f"{multiple} {name}" if multiple else name
 
 
 def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
-    """The input as it is shown."""
+    """The input as it is shown; None: it cannot be written in words."""
     if source.shown is not None:
         return source.shown + middle
+    # 1. Its values, perhaps in words.
     values = _values(source, 0)
     if named.get("comma") == "off":
         values = values.replace(",", "")
     if named.get("spell") in ("in", "on", "In", "On"):
-        if len(source.values) > 1 or (values_in_words := spelt(source.values[0])) is None:
+        words = None if source.several else spelt(source.values[0])
+        if words is None:
             return None
-        values = values_in_words.capitalize() if named["spell"][0].isupper() else values_in_words
-    brief = named.get("abbr") in ("on", "in", "mos") or (
-        "cvt" in named and named.get("abbr") not in ("off", "out")
-    )
-    named_temperature = named.get("abbr") in ("off", "none", "out")
-    brief = brief or (_is_temperature(source.unit) and not named_temperature)
-    if named.get("abbr") == "values":
+        values = words.capitalize() if named["spell"][0].isupper() else words
+    # 2. Its unit's symbol.
+    abbreviation = named.get("abbr", "")
+    if abbreviation == "values":
         return values
+    if _is_brief(source.unit, named):
+        return _values(source, 1, _symbol(source.unit))
+    # 3. Its unit's name.
     adjective = named.get("adj", "")
-    if brief:
-        return _joined(
-            [value.shown for value in source.values], source.words, 1, _symbol(source.unit)
-        )
     name = _name(
         source.unit,
         source.values[-1],
         named,
-        len(source.values) > 1,
+        source.several,
         adjective in ("on", "mid", "1"),
     )
     if adjective in ("on", "mid"):
@@ -343,10 +426,28 @@ def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
     return f"{values}{'' if name.startswith('/') else ' '}{name}"
 
 
+def _is_brief(measure: Unit, named: Mapping[str, str]) -> bool:
+    """Whether the input's unit is shown by its symbol."""
+    abbreviation = named.get("abbr", "")
+    if abbreviation in ("on", "in", "mos"):
+        return True
+    if "cvt" in named and abbreviation not in ("off", "out"):
+        return True
+    return _is_temperature(measure) and abbreviation not in ("off", "none", "out")
+
+
 def _named(numbers: list[str], target: Unit, named: Mapping[str, str], symbols: str) -> str:
-    """An output that stands first: with the unit's name, unless abbreviations are on."""
-    brief = named.get("abbr") in ("on", "in") or "cvt" in named
-    brief = brief or (_is_temperature(target) and named.get("abbr") not in ("off", "none", "out"))
+    """An output that stands first: with the unit's name, unless abbreviations are on.
+
+    Args:
+        numbers: of the output.
+        target: its unit.
+        named: parameters of the template.
+        symbols: the output with the unit's symbol.
+    """
+    abbreviation = named.get("abbr", "")
+    brief = abbreviation in ("on", "in") or "cvt" in named
+    brief = brief or (_is_temperature(target) and abbreviation not in ("off", "none", "out"))
     if brief or target.code in _COMPOSITE_OUTPUT:
         return symbols
     last = number(numbers[-1].replace("−", "-"))
@@ -354,7 +455,6 @@ def _named(numbers: list[str], target: Unit, named: Mapping[str, str], symbols: 
         return symbols
     adjective = named.get("adj") == "on"
     name = _name(target, last, named, len(numbers) > 1, adjective)
-    tail = symbols[len(numbers[0]) :] if len(numbers) == 1 else ""
-    if len(numbers) == 1 and tail:
+    if len(numbers) == 1 and len(symbols) > len(numbers[0]):
         return f"{numbers[0]}-{name.replace(' ', '-')}" if adjective else f"{numbers[0]} {name}"
     return symbols.replace(_symbol(target), name)

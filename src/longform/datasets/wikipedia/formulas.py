@@ -1,4 +1,7 @@
-r"""Formulas as plain text: TeX (``<math>``) and chemistry, or None where one line of text cannot show them."""
+r"""Formulas as plain text: TeX (``<math>``) and chemistry.
+
+None stands for what one line of text cannot show.
+"""
 
 import re
 from functools import cache
@@ -8,8 +11,9 @@ import yaml
 
 _COMMANDS = Path(__file__).with_name("data") / "tex.yaml"
 _WRAPPERS = (
-    "text|textrm|textit|textbf|textsf|mathrm|mathit|mathbf|mathbb|mathcal|mathfrak|mathsf|mathtt|mathscr|operatorname|mbox|hbox"
-    "|boldsymbol|pmb|bar|overline|underline|hat|widehat|tilde|widetilde|vec|overrightarrow|dot|ddot|ce|mathop|mathbin|mathrel"
+    "text|textrm|textit|textbf|textsf|mathrm|mathit|mathbf|mathbb|mathcal|mathfrak|mathsf|mathtt"
+    "|mathscr|operatorname|mbox|hbox|boldsymbol|pmb|bar|overline|underline|hat|widehat|tilde"
+    "|widetilde|vec|overrightarrow|dot|ddot|ce|mathop|mathbin|mathrel"
 )
 _GROUP = r"\{([^{}]*)\}"
 _WRAPPED = re.compile(rf"\\(?:{_WRAPPERS})\*?\s*{_GROUP}")
@@ -30,9 +34,9 @@ _OPEN, _CLOSE = "\ue000", "\ue001"  # braces that are shown
 def _commands() -> dict[str, str]:
     """What each command shows: a sign, its own name, or nothing."""
     data = yaml.safe_load(_COMMANDS.read_text(encoding="utf-8"))
-    shown = dict.fromkeys(data["styles"].split(), "") | {
-        word: word for word in data["words"].split()
-    }
+    shown = dict.fromkeys(data["styles"].split(), "")
+    for word in data["words"].split():
+        shown[word] = word
     for pair in data["symbols"].split():
         name, _, sign = pair.partition("=")
         shown[name] = sign
@@ -56,15 +60,17 @@ def _root(match: re.Match[str]) -> str:
 
 
 def tex_text(tex: str) -> str | None:
-    r"""One line of text for a formula in TeX, or None: it has rows, or a command that is not known.
+    r"""One line of text for a formula in TeX.
 
-    ``\frac{a}{b+1}`` is ``a/(b+1)``, ``x^{2}`` is ``x^2``, ``\alpha`` is the letter.
+    None: it has rows, or a command that is not known. ``\frac{a}{b+1}`` is ``a/(b+1)``, ``x^{2}``
+    is ``x^2``, ``\alpha`` is the letter.
     """
     if r"\begin" in tex or r"\\" in tex:
         return None
+    # 1. Braces that are shown are no groups.
     text = _ESCAPED.sub(lambda match: {"{": _OPEN, "}": _CLOSE}.get(match[1], match[1]), tex)
     text = _SPACES.sub(" ", text)
-    # innermost groups first, until no group is left
+    # 2. Innermost groups first, until no group is left.
     for _ in range(_ROUNDS):
         before = text
         text = _WRAPPED.sub(r"\1", text)
@@ -77,24 +83,24 @@ def tex_text(tex: str) -> str | None:
             text = _BARE_GROUP.sub(r"\1", text)
         if text == before:
             break
-    unknown: list[str] = []
-
-    def symbol(match: re.Match[str]) -> str:
-        if match[1] not in _commands():
-            unknown.append(match[1])
-        shown = _commands().get(match[1], "")
-        following = match.string[match.end() : match.end() + 1]
-        return (
-            f"{shown} "
-            if shown == match[1] and (following.isalnum() or following == "\\")
-            else shown
-        )
-
-    text = _COMMAND.sub(symbol, text)
-    if unknown or "\\" in text or "{" in text or "}" in text or not text.strip():
+    # 3. Commands that have no group.
+    if not _commands().keys() >= set(_COMMAND.findall(text)):
+        return None
+    text = _COMMAND.sub(_command_text, text)
+    if "\\" in text or "{" in text or "}" in text or not text.strip():
         return None
     text = text.replace(_OPEN, "{").replace(_CLOSE, "}")
-    return re.sub(r"\s+(?=[_^])|(?<=\()\s+|\s+(?=\))", "", re.sub(r"\s+", " ", text)).strip()
+    text = re.sub(r"\s+", " ", text)
+    return re.sub(r"\s+(?=[_^])|(?<=\()\s+|\s+(?=\))", "", text).strip()
+
+
+def _command_text(command: re.Match[str]) -> str:
+    """What a command shows; a blank behind a word, such as "sin", that another one follows."""
+    shown = _commands()[command[1]]
+    following = command.string[command.end() : command.end() + 1]
+    if shown == command[1] and (following.isalnum() or following == "\\"):
+        return f"{shown} "
+    return shown
 
 
 _CHARGE = re.compile(r"\^\{?([0-9]*[+-])\}?|\((\d*[+-])\)|(?<=[A-Za-z)\]])([+-])(?=$|\s)")
@@ -102,9 +108,9 @@ _ARROWS = {"<=>": "⇌", "<->": "↔", "->": "→", "<-": "←"}
 
 
 def chemistry_text(formula: str) -> str | None:
-    r"""A formula of ``<chem>``, ``<ce>`` or ``{{chem2}}``: ``SO4^2-`` for ``SO4(2-)`` or ``SO4^{2-}``; ``H2O`` as it is.
+    r"""A formula of ``<chem>``, ``<ce>`` or ``{{chem2}}``; None: TeX that this does not know.
 
-    None: TeX that this does not know.
+    It is ``SO4^2-`` for ``SO4(2-)`` or ``SO4^{2-}``, and ``H2O`` as it is.
     """
     text = formula.strip()
     for arrow, shown in _ARROWS.items():

@@ -1,6 +1,7 @@
-"""Characters that stand in the wikitext of a page while it is read, and never in what is read from it.
+"""Characters that stand in the wikitext of a page while it is read, and never in what comes of it.
 
-All are of Unicode's private use; a page's own characters from there are replaced before anything else, since no font tells what they are.
+All are of Unicode's private use; a page's own characters from there are replaced before anything
+else, since no font tells what they are.
 """
 
 import html

@@ -9,17 +9,9 @@ from functools import cache
 from pathlib import Path
 
 _UNITS = Path(__file__).with_name("data") / "units.csv"
-
-
 _MULTIPLE = re.compile(r"e(3|6|9|12)(?=\D)")
-
-
 _NUMBER = re.compile(r"([-−+]?)(\d[\d,]*)?(\.\d*)?(?:e([-+−]?\d+))?", re.IGNORECASE)
-
-
 _FRACTION = re.compile(r"([-−]?)(?:(\d+)\s*[+ -]\s*)?(\d+)\s*(?:/|⁄|//)\s*(\d+)")
-
-
 _VULGAR = {
     "½": "1/2",
     "¼": "1/4",
@@ -31,12 +23,7 @@ _VULGAR = {
     "⅝": "5/8",
     "⅞": "7/8",
 }
-# a word of a range -> between input values, between output values; a unit follows each value where "each" is set
-
-
-_AMERICAN = (("metre", "meter"), ("litre", "liter"))
-
-
+_AMERICAN = {"metre": "meter", "litre": "liter"}
 FINER_FROM_WHOLE = ("ft", "lb")  # units of which a whole number of another unit shows more digits
 
 _SMALL = re.findall(
@@ -44,14 +31,21 @@ _SMALL = re.findall(
     "zero one two three four five six seven eight nine ten "
     "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
 )
-
-
 _TENS = re.findall(r"\w+", "twenty thirty forty fifty sixty seventy eighty ninety")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of measurement; ``scale`` is in the basic unit of its kind (for temperatures in kelvins)."""
+    """A unit of measurement.
+
+    Attributes:
+        code: what the template calls it.
+        symbol, singular, plural: how it is written.
+        kind: what it measures.
+        scale: how many of the basic unit of its kind it is; of temperatures how many kelvins.
+        default: codes of the units that it is converted to, unless others are named.
+        multiple: the power of ten of "e6acre".
+    """
 
     code: str
     symbol: str
@@ -60,7 +54,7 @@ class Unit:
     kind: str
     scale: float
     default: str
-    multiple: str = ""  # of "e6acre"
+    multiple: str = ""
 
     @property
     def offset(self) -> float:
@@ -70,7 +64,13 @@ class Unit:
 
 @dataclass(frozen=True)
 class Value:
-    """A number as it was written: its value, digits after the point (negative for zeros before it), its own spelling."""
+    """A number as it was written.
+
+    Attributes:
+        number: its value.
+        precision: digits after the point; negative for zeros before it.
+        shown: its own spelling.
+    """
 
     number: float
     precision: float
@@ -80,17 +80,23 @@ class Value:
 @cache
 def units() -> Mapping[str, Unit]:
     """Units by their code in the template."""
+    table = {}
     with _UNITS.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {row["code"]: Unit(**{**row, "scale": float(row["scale"])}) for row in rows}  # type: ignore[arg-type]
+        for row in csv.DictReader(file):
+            scale = float(row.pop("scale"))
+            table[row["code"]] = Unit(**row, scale=scale)
+    return table
 
 
 @cache
 def _names() -> Mapping[str, str]:
-    """Other spellings of a code: the unit's name in British and American, squares and cubes with a digit."""
-    names = dict[str, str]()
-    for code, one in units().items():
-        for name in (one.singular, one.plural):
+    """Other spellings of a code.
+
+    They are the unit's name in British and American, and squares and cubes with a digit.
+    """
+    names: dict[str, str] = {}
+    for code, measure in units().items():
+        for name in (measure.singular, measure.plural):
             names.setdefault(name, code)
             names.setdefault(american(name), code)
     for length in ("mi", "ft", "in", "yd", "nmi"):
@@ -104,49 +110,66 @@ def _names() -> Mapping[str, str]:
 
 
 def american(name: str) -> str:
-    for british, american in _AMERICAN:
-        name = name.replace(british, american)
+    """A unit's British name as Americans spell it."""
+    for british, spelling in _AMERICAN.items():
+        name = name.replace(british, spelling)
     return name
 
 
 @cache
 def unit(code: str) -> Unit | None:
     """The unit of a code or name, ``e6acre`` (million acres) included."""
-    known = units().get(code) or units().get(_names().get(code, ""))
+    single = units().get(code) or units().get(_names().get(code, ""))
     multiple = _MULTIPLE.match(code)
-    if known is None and multiple and (single := units().get(code[multiple.end() :])):
-        scale = single.scale * 10 ** int(multiple[1])
-        default = " ".join(multiple[0] + part for part in single.default.split())
-        return replace(single, code=code, scale=scale, multiple=multiple[1], default=default)
-    return known
+    if single is not None or multiple is None:
+        return single
+    single = units().get(code[multiple.end() :])
+    if single is None:
+        return None
+    default = " ".join(multiple[0] + part for part in single.default.split())
+    return replace(
+        single,
+        code=code,
+        scale=single.scale * 10 ** int(multiple[1]),
+        multiple=multiple[1],
+        default=default,
+    )
 
 
 def number(text: str) -> Value | None:
     """A number or fraction as the template accepts it; None for anything else."""
     text = text.strip()
-    for sign, spelt in _VULGAR.items():
-        text = re.sub(rf"(?<=\d)\s*{sign}", f"+{spelt}", text).replace(sign, spelt)
-    fraction = _FRACTION.fullmatch(text)
-    if fraction:
-        sign, whole, above, below = fraction.groups()
-        if int(below) == 0:
-            return None
-        size = int(whole or 0) + int(above) / int(below)
-        shown = (f"{int(whole):,}+" if whole else "") + f"{above}/{below}"
-        return Value(
-            -size if sign else size, max(math.log10(int(below)), 1), ("−" if sign else "") + shown
-        )
-    match = _NUMBER.fullmatch(text)
-    if match is None or not (match[2] or (match[3] and len(match[3]) > 1)):
+    for sign, fraction in _VULGAR.items():
+        text = re.sub(rf"(?<=\d)\s*{sign}", f"+{fraction}", text).replace(sign, fraction)
+    if match := _FRACTION.fullmatch(text):
+        return _fraction(match)
+    if match := _NUMBER.fullmatch(text):
+        return _decimal(match)
+    return None
+
+
+def _fraction(match: re.Match[str]) -> Value | None:
+    """The value of ``1+1/2``; as precise as its denominator has digits, but one digit at least."""
+    sign, integer, above, below = match.groups()
+    if int(below) == 0:
         return None
-    sign, integer, decimals, exponent = (
-        match[1],
-        (match[2] or "0").replace(",", ""),
-        match[3] or "",
-        match[4],
-    )
+    size = int(integer or 0) + int(above) / int(below)
+    shown = f"{above}/{below}"
+    if integer:
+        shown = f"{int(integer):,}+{shown}"
+    precision = max(math.log10(int(below)), 1)
+    return Value(-size, precision, "−" + shown) if sign else Value(size, precision, shown)
+
+
+def _decimal(match: re.Match[str]) -> Value | None:
+    """The value of ``-1,234.5e6``; None for a sign, a point or an exponent alone."""
+    sign, integer, decimals, exponent = match.groups(default="")
+    if not integer and len(decimals) < 2:
+        return None
+    integer = (integer or "0").replace(",", "")
     size = float(integer + decimals)
-    precision = len(decimals) - 1 if decimals else -(len(integer) - len(integer.rstrip("0")))
+    num_zeros = len(integer) - len(integer.rstrip("0"))
+    precision = len(decimals) - 1 if decimals else -num_zeros
     shown = f"{int(integer):,}{decimals}"
     if exponent:
         power = int(exponent.replace("−", "-"))
@@ -154,7 +177,7 @@ def number(text: str) -> Value | None:
         precision -= power
         shown += f"×10^{str(power).replace('-', '−')}"
     negative = sign in ("-", "−")
-    return Value(-size if negative else size, precision, ("−" if negative else "") + shown)
+    return Value(-size, precision, "−" + shown) if negative else Value(size, precision, shown)
 
 
 def converted(value: float, source: Unit, target: Unit) -> float:
@@ -167,34 +190,38 @@ def converted(value: float, source: Unit, target: Unit) -> float:
 def default_precision(
     value: Value, source: Unit, target: Unit, output: float, composite: bool = False
 ) -> int:
-    """Digits after the point for an output: as precise as the input, at least two significant digits.
+    """Digits after the point for an output: as precise as the input, two significant ones at least.
 
     Args:
-        value: The input.
-        source: Its unit.
-        target: The unit of the output.
-        output: The input's value in that unit, not rounded.
-        composite: The input has inches as its smaller unit, which asks for centimetres of a metre.
+        value: the input.
+        source: its unit.
+        target: the unit of the output.
+        output: the input's value in that unit, not rounded.
+        composite: the input has inches as its smaller unit, which asks for centimetres of a metre.
     """
     fudge = 1e-14
     if source.kind == "temperature":  # three significant digits of the kelvins
         kelvin = max(abs((value.number - source.offset) * source.scale), 1e-8)
-        least = 2 - math.floor(math.log10(kelvin) + fudge)
-        return max(math.floor(value.precision), least)
+        three_digits = 2 - math.floor(math.log10(kelvin) + fudge)
+        return max(math.floor(value.precision), three_digits)
     if value.number == 0 or output == 0:
         return 0
+    # As many more digits as the number has fewer before its point.
     if target.code in FINER_FROM_WHOLE and value.number == math.floor(value.number):
         adjust = -math.log10(source.scale)
     elif composite:
         adjust = math.log10(target.scale) + 2
     else:
         adjust = math.log10(abs(value.number / output))
-    least = 1 - math.floor(math.log10(abs(output)) + fudge)
-    return max(math.floor(value.precision + adjust + math.log10(2)), least)
+    two_digits = 1 - math.floor(math.log10(abs(output)) + fudge)
+    return max(math.floor(value.precision + adjust + math.log10(2)), two_digits)
 
 
 def rounded(value: float, precision: int) -> str:
-    """A number with so many digits after the point, in groups of three, halves away from zero, with a true minus sign."""
+    """A number with so many digits after the point, in groups of three, with a true minus sign.
+
+    Halves are rounded away from zero.
+    """
     factor = 10.0**precision
     size = math.floor(abs(value) * factor + 0.5 + 1e-9) / factor
     sign = "−" if value < 0 and size > 0 else ""
@@ -208,4 +235,5 @@ def spelt(value: Value) -> str | None:
         return None
     if size < 20:
         return _SMALL[size]
-    return _TENS[size // 10 - 2] + (f"-{_SMALL[size % 10]}" if size % 10 else "")
+    tens, units_digit = divmod(size, 10)
+    return f"{_TENS[tens - 2]}-{_SMALL[units_digit]}" if units_digit else _TENS[tens - 2]

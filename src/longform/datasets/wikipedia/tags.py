@@ -33,7 +33,8 @@ _OPAQUE = (
 _EXTENSIONS = _UNSEEN | _OPAQUE
 _NAMES = "|".join(sorted(_EXTENSIONS))
 _TOKEN = re.compile(
-    rf"<!--|</(?P<closed>{_NAMES})\s*>|<(?P<name>{_NAMES})\b(?P<attributes>[^<>]*?)(?P<empty>/?)\s*>",
+    rf"<!--|</(?P<closed>{_NAMES})\s*>"
+    rf"|<(?P<name>{_NAMES})\b(?P<attributes>[^<>]*?)(?P<empty>/?)\s*>",
     re.IGNORECASE,
 )
 
@@ -44,7 +45,8 @@ _HTML = _set(
     "wbr blockquote"
 )
 _BLOCKS = _set(
-    "blockquote caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p poem table tbody td tfoot th thead tr ul"
+    "blockquote caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p poem "
+    "table tbody td tfoot th thead tr ul"
 )
 _HTML_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)\b([^<>]*)>")
 _HIDDEN_SPAN = re.compile(

@@ -6,31 +6,40 @@ from longform.datasets.wikipedia.arguments import Arguments, data
 from longform.datasets.wikipedia.marks import HOLE, literal
 
 
+def _language(code: str) -> str | None:
+    """The name of a language, or of the one that a dialect's code begins with."""
+    languages = data()["languages"]
+    return languages.get(code) or languages.get(code.split("-")[0])
+
+
 def language_text(arguments: Arguments) -> str | None:
-    """``{{lang-ru|text|transliteration|meaning}}`` and ``{{langx|ru|text}}``: the language's name before the text."""
+    """The language's name before the text.
+
+    ``{{lang-ru|text|transliteration|meaning}}`` and ``{{langx|ru|text}}`` are read.
+    """
+    # 1. The language, in the template's name or in its first parameter.
     code, shift = arguments.name.removeprefix("lang-"), 0
     if arguments.name in ("langx", "lang-x"):
         code, shift = arguments[1].lower(), 1
     if code == "zh":
         return chinese_text(arguments)
-    language = data()["languages"].get(code) or data()["languages"].get(code.split("-")[0])
+    label = arguments["label"]
+    language = label or _language(code)
     text = arguments.first("text", 1 + shift)
-    if not text or (language is None and not arguments["label"]):
+    if not text or language is None:
         return None
+    # 2. The text, its sounds and its meaning.
     parts = [text]
-    latin = arguments.first("translit", "tr", "r", 2 + shift)
-    if latin:
+    if latin := arguments.first("translit", "tr", "r", 2 + shift):
         parts.append(f"romanized: {latin}")
     if arguments["p"]:
         parts.append(f"IPA: [{arguments['p']}]")
-    meaning = arguments.first("lit", "translation", "t", 3 + shift)
-    if meaning:
-        parts.append(
-            f"lit. '{literal(meaning) if HOLE.search(meaning) is None and '[' not in meaning else meaning}'"
-        )
-    if arguments["label"].lower() in ("none", "no"):
-        return ", ".join(parts)
-    return f"{arguments['label'] or language}: {', '.join(parts)}"
+    if meaning := arguments.first("lit", "translation", "t", 3 + shift):
+        if HOLE.search(meaning) is None and "[" not in meaning:
+            meaning = literal(meaning)
+        parts.append(f"lit. '{meaning}'")
+    shown = ", ".join(parts)
+    return shown if label.lower() in ("none", "no") else f"{language}: {shown}"
 
 
 _CHINESE = (
@@ -48,14 +57,14 @@ _CHINESE = (
 
 
 def chinese_text(arguments: Arguments) -> str | None:
-    labels = not arguments["labels"] or arguments["labels"] != "no"
-    shown = [
-        (f"{label}: " if labels else "") + arguments[key]
-        for key, label in _CHINESE
-        if arguments[key]
-    ]
+    """The readings of ``{{zh|c=...|p=...}}``, each behind its label."""
+    labels = arguments["labels"] != "no"
+    shown = []
+    for key, label in _CHINESE:
+        if arguments[key]:
+            shown.append(f"{label}: {arguments[key]}" if labels else arguments[key])
     if arguments[1] and not shown:
-        shown = [("Chinese: " if labels else "") + arguments[1]]
+        shown.append(f"Chinese: {arguments[1]}" if labels else arguments[1])
     meaning = arguments.first("l", "lit", "tr")
     if meaning:
         shown.append(f"lit. '{meaning}'")
@@ -64,26 +73,31 @@ def chinese_text(arguments: Arguments) -> str | None:
 
 def nihongo(arguments: Arguments) -> str | None:
     """English (kanji, romaji, more); without English the romaji stands first."""
-    english, kanji, romaji, extra = (arguments[place] for place in range(1, 5))
+    english, kanji, romaji = arguments[1], arguments[2], arguments[3]
     if arguments.name == "nihongo3":
         english, romaji = romaji, english
-    extra = arguments["extra"] or extra
+    extra = arguments["extra"] or arguments[4]
     head, rest = (english, [kanji, romaji, extra]) if english else (romaji, [kanji, extra])
-    inside = ", ".join(part for part in rest if part)
+    inside = ", ".join(filter(None, rest))
     if arguments.yes("lead") and kanji:
         inside = f"Japanese: {inside}"
     return f"{head} ({inside})" if head and inside else head or inside or None
 
 
 def korean(arguments: Arguments) -> str | None:
-    labels = (("hangul", "Korean"), ("hanja", "Hanja"), ("rr", "RR"), ("mr", "MR"))
-    shown = [f"{label}: {arguments[key]}" for key, label in labels if arguments[key]]
+    """The readings of ``{{korean|hangul=...|rr=...}}``, each behind its label."""
+    labels = {"hangul": "Korean", "hanja": "Hanja", "rr": "RR", "mr": "MR"}
+    shown = []
+    for key, label in labels.items():
+        if arguments[key]:
+            shown.append(f"{label}: {arguments[key]}")
     if not shown and arguments[1]:
-        shown = [f"Korean: {arguments[1]}"]
+        shown.append(f"Korean: {arguments[1]}")
     return "; ".join(shown) or None
 
 
-_SAID = {
+# What stands before sounds that are in brackets.
+_BEFORE_SOUNDS = {
     "lang": "",
     "local": "locally ",
     "pron": "pronounced ",
@@ -91,44 +105,63 @@ _SAID = {
     "also": "also ",
     "": "",
 }
+# What stands before English sounds.
+_ENGLISH_LABELS = {
+    "uk": "UK: ",
+    "us": "US: ",
+    "lang": "English: ",
+    "pron": "pronounced ",
+    "local": "locally ",
+    "also": "also ",
+    "ukalso": "UK also ",
+    "usalso": "US also ",
+    "au": "AU: ",
+    "nz": "NZ: ",
+    "ca": "CA: ",
+}
 
 
 def english_sounds(arguments: Arguments) -> str | None:
     """``{{IPAc-en|UK|ə|ˈ|d|oʊ}}``: the sounds one by one, labels before them."""
-    labels, sounds = list[str](), list[str]()
+    labels: list[str] = []
+    sounds: list[str] = []
     for part in arguments.items():
-        label = {"uk": "UK: ", "us": "US: ", "lang": "English: ", "pron": "pronounced ", "local": "locally ", "also": "also ",
-                 "ukalso": "UK also ", "usalso": "US also ", "au": "AU: ", "nz": "NZ: ", "ca": "CA: "}.get(part.lower())  # fmt: skip
-        if label is not None and not sounds:
-            labels.append(label)
-        elif part in ("_", ""):
+        if part.lower() in _ENGLISH_LABELS and not sounds:
+            labels.append(_ENGLISH_LABELS[part.lower()])
+        elif part == "_":
             sounds.append(" ")
         elif not re.search(r"\.(?:ogg|wav|oga|mp3)$", part, re.IGNORECASE):
-            sounds.append({"-": "", "...": "...", ",": ", ", ";": "; "}.get(part, part))
-    return "".join(labels) + f"/{''.join(sounds).replace('_', ' ')}/" if sounds else None
+            sounds.append({"-": "", ",": ", ", ";": "; "}.get(part, part))
+    if not sounds:
+        return None
+    return f"{''.join(labels)}/{''.join(sounds).replace('_', ' ')}/"
 
 
 def sounds(arguments: Arguments) -> str | None:
     """``{{IPA-de|text|lang}}`` and ``{{IPA|de|text}}``: "German: [text]"."""
+    # 1. The language, in the template's name or in its first parameter.
     code = arguments.name.partition("-")[2]
-    text, kind = arguments[1], arguments[2].lower()
+    text, label = arguments[1], arguments[2]
+    kind = label.lower()
     if not code:
-        if arguments[2] and arguments[1].lower() in data()["languages"]:
-            code, text, kind = arguments[1].lower(), arguments[2], arguments[3].lower() or "lang"
-        else:
+        code = text.lower()
+        if not label or code not in data()["languages"]:
             return text or None
+        text, kind = label, arguments[3].lower() or "lang"
+    # 2. What stands before the sounds.
     if code == "all":
-        return f"{_SAID.get(kind, arguments[2] + ' ')}[{text}]"
-    language = data()["languages"].get(code) or data()["languages"].get(code.split("-")[0])
+        return f"{_BEFORE_SOUNDS.get(kind, label + ' ')}[{text}]"
+    language = _language(code)
     if not text or language is None:
         return None
-    if kind not in _SAID:
-        return f"{arguments[2]} [{text}]"
+    if kind not in _BEFORE_SOUNDS:
+        return f"{label} [{text}]"
     if kind in ("local", "pron", "p", "also"):
-        return f"{_SAID[kind]}[{text}]"
+        return f"{_BEFORE_SOUNDS[kind]}[{text}]"
     return f"{language}: [{text}]" if kind == "lang" else f"{language} pronunciation: [{text}]"
 
 
 def respelling(arguments: Arguments) -> str | None:
+    """``{{respell|pron|UN|see}}``: syllables with hyphens between them."""
     text = "-".join(arguments.items()).replace("-_-", " ").replace("_", " ")
     return re.sub(r"-?([,;'])-?", r"\1 ", text) or None

@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import date
+from functools import cache
 
 from longform.datasets.wikipedia.arguments import Arguments, Renderer, data, grouped
 from longform.datasets.wikipedia.convert import convert
@@ -28,31 +29,35 @@ _MONTHS = [
 
 def written_date(arguments: Arguments, start: int = 1, american: bool = True) -> str | None:
     """Year, month and day in three parameters as they are written out."""
-    year, month, day = (arguments[start + place] for place in range(3))
+    year, month, day = _three(arguments, start)
+    # 1. The year alone, and what is written in its place.
     if not year.isdecimal():
         return year or None
     if not month:
         return year
+    # 2. The month, by its number or its name.
     number = int(month) if month.isdecimal() else 0
-    name = (
-        _MONTHS[number - 1]
-        if 1 <= number <= 12
-        else month
-        if month.capitalize() in _MONTHS
-        else None
-    )
-    if name is None:
+    if 1 <= number <= 12:
+        month = _MONTHS[number - 1]
+    elif month.capitalize() not in _MONTHS:
         return None
+    # 3. The day, before the month or behind it.
     if not day:
-        return f"{name} {year}"
+        return f"{month} {year}"
     if not day.isdecimal():
         return None
     if arguments.yes("df") or (not american and arguments["df"].lower() != "us"):
-        return f"{int(day)} {name} {year}"
-    return f"{name} {int(day)}, {year}"
+        return f"{int(day)} {month} {year}"
+    return f"{month} {int(day)}, {year}"
+
+
+def _three(arguments: Arguments, start: int) -> tuple[str, str, str]:
+    """Three parameters that follow each other."""
+    return arguments[start], arguments[start + 1], arguments[start + 2]
 
 
 def as_of(arguments: Arguments) -> str | None:
+    """``{{as of|2010|5}}``: "As of May 2010"."""
     if arguments["alt"]:
         return arguments["alt"] + arguments["post"]
     when = written_date(arguments, american=False)
@@ -67,7 +72,8 @@ def as_of(arguments: Arguments) -> str | None:
 
 
 def _calendar(arguments: Arguments, start: int) -> date | None:
-    parts = [arguments[start + place] for place in range(3)]
+    """Year, month and day in three parameters; the first month or day if it is missing."""
+    parts = _three(arguments, start)
     if not parts[0].isdecimal():
         return None
     numbers = [int(part) if part.isdecimal() else 1 for part in parts]
@@ -78,6 +84,7 @@ def _calendar(arguments: Arguments, start: int) -> date | None:
 
 
 def _years(begin: date, end: date) -> int:
+    """Full years between two dates."""
     return end.year - begin.year - ((end.month, end.day) < (begin.month, begin.day))
 
 
@@ -88,11 +95,13 @@ def age(arguments: Arguments) -> str | None:
 
 
 def age_in_days(arguments: Arguments) -> str | None:
+    """Days between two dates."""
     begin, end = _calendar(arguments, 1), _calendar(arguments, 4)
     return f"{(end - begin).days:,}" if begin and end else None
 
 
 def age_in_years_and_days(arguments: Arguments) -> str | None:
+    """Full years between two dates, and the days behind them."""
     begin, end = _calendar(arguments, 1), _calendar(arguments, 4)
     if not begin or not end:
         return None
@@ -106,34 +115,48 @@ def age_in_years_and_days(arguments: Arguments) -> str | None:
 
 
 def death_and_age(arguments: Arguments) -> str | None:
+    """Date of death in three parameters, date of birth in the next three."""
     died, begin, end = written_date(arguments), _calendar(arguments, 4), _calendar(arguments, 1)
     return f"{died} (aged {_years(begin, end)})" if died and begin and end else died
 
 
 def measurement(arguments: Arguments) -> str | None:
+    """``{{convert}}`` and ``{{cvt}}``, which asks for symbols."""
     named = {key: plain(value) for key, value in arguments.named.items() if not key.isdecimal()}
     if arguments.name == "cvt":
         named["cvt"] = "yes"
-    positional = [arguments[place] for place in range(1, 40) if str(place) in arguments.named]
-    return convert([html.unescape(plain(part)).replace("\xa0", " ") for part in positional], named)
+    positional = []
+    for number in range(1, 40):
+        if str(number) in arguments.named:
+            text = html.unescape(plain(arguments[number]))
+            positional.append(text.replace("\xa0", " "))
+    return convert(positional, named)
 
 
 def fraction(arguments: Arguments) -> str | None:
+    """``{{frac|2}}``, ``{{frac|1|2}}`` and ``{{frac|3|1|2}}``: 1/2, 1/2, 3 1/2."""
     parts = arguments.items()
     if not 1 <= len(parts) <= 3:
         return None
-    upper = ["1", *parts][-2:] if len(parts) < 3 else parts[1:]
-    simple = [part if re.fullmatch(r"[\w.,'√π−-]+", part) else f"({part})" for part in upper]
-    return FRACTION + (f"{parts[0]} " if len(parts) == 3 else "") + "/".join(simple)
+    integer = f"{parts[0]} " if len(parts) == 3 else ""
+    above, below = ["1", *parts][-2:]
+    return f"{FRACTION}{integer}{_one_piece(above)}/{_one_piece(below)}"
+
+
+def _one_piece(text: str) -> str:
+    """A number or a name as it is, anything longer in parentheses."""
+    return text if re.fullmatch(r"[\w.,'√π−-]+", text) else f"({text})"
 
 
 def measured(arguments: Arguments) -> str | None:
     """``{{val|1.5|0.2|e=6|u=km}}``: value, error, power of ten, unit."""
+    # 1. The value and its error.
     value = arguments[1].replace("-", "−")
     if not value:
         return None
     error = arguments[2]
-    if error.startswith("("):
+    in_brackets = error.startswith("(")
+    if in_brackets:
         value += error
     elif error and arguments[3]:
         value += f" +{error.lstrip('+')}−{arguments[3].lstrip('-−')}"
@@ -141,65 +164,63 @@ def measured(arguments: Arguments) -> str | None:
         value += f"±{error}"
     if arguments["fmt"] == "commas":
         value = grouped(value)
+    # 2. The power of ten holds for both.
     if arguments["e"]:
-        value = (
-            (f"({value})" if error and not error.startswith("(") else value)
-            + "×10^"
-            + arguments["e"].replace("-", "−")
-        )
-    measure = arguments.first("u", "ul")
-    measure = _unit_powers(measure)
-    per = arguments.first("up", "upl")
-    whole = arguments["p"] + value + arguments["s"]
-    joint = "" if measure in ("%", "°", "′", "″") else " "
-    return (
-        whole
-        + (joint + measure if measure else "")
-        + ("/" + _unit_powers(per) if per else "")
-        + arguments["end"]
-    )
+        if error and not in_brackets:
+            value = f"({value})"
+        value += "×10^" + arguments["e"].replace("-", "−")
+    # 3. The unit.
+    text = arguments["p"] + value + arguments["s"]
+    if measure := _unit_powers(arguments.first("u", "ul")):
+        text += measure if measure in ("%", "°", "′", "″") else f" {measure}"
+    if per := arguments.first("up", "upl"):
+        text += "/" + _unit_powers(per)
+    return text + arguments["end"]
 
 
 def _unit_powers(measure: str) -> str:
     """``m2.s-1`` -> ``m^2⋅s^−1``."""
     if "[" in measure or "<" in measure or HOLE.search(measure):
         return measure
-    parts = [
-        re.sub(r"(?<=[A-Za-zμ])(-?\d)$", r"^\1", part).replace("^-", "^−")
-        for part in measure.split(".")
-    ]
-    return "⋅".join(parts)
+    factors = []
+    for factor in measure.split("."):
+        raised_power = re.sub(r"(?<=[A-Za-zμ])(-?\d)$", r"^\1", factor)
+        factors.append(raised_power.replace("^-", "^−"))
+    return "⋅".join(factors)
 
 
 def chemical(arguments: Arguments) -> str | None:
     """``{{chem|Ge|9|2-}}``: symbols and counts in turn, a charge last."""
     text = ""
     for part in arguments.items():
-        charge = re.fullmatch(r"(\d*)([+−-]+)", part)
-        text += (
-            raised(part.replace("-", "−"), "x")
-            if charge
-            else lowered(part, text)
-            if part.isdecimal()
-            else part
-        )
+        if re.fullmatch(r"\d*[+−-]+", part):
+            text += raised(part.replace("-", "−"), "x")
+        elif part.isdecimal():
+            text += lowered(part, text)
+        else:
+            text += part
     return text or None
 
 
-def nuclide(arguments: Arguments) -> str | None:
+@cache
+def _element_symbols() -> dict[str, str]:
+    """The symbol of each chemical element, by its name or by itself in lower case."""
+    symbols = {"aluminum": "Al", "sulphur": "S", "cesium": "Cs"}
     words = data()["elements"].split()
-    symbols = {name: symbol for symbol, name in zip(words[::2], words[1::2], strict=True)}
-    symbols |= {symbol.lower(): symbol for symbol in words[::2]} | {
-        "aluminum": "Al",
-        "sulphur": "S",
-        "cesium": "Cs",
-    }
-    symbol = symbols.get(arguments.first(1, "element").lower())
+    for symbol, name in zip(words[::2], words[1::2], strict=True):
+        symbols[name] = symbols[symbol.lower()] = symbol
+    return symbols
+
+
+def nuclide(arguments: Arguments) -> str | None:
+    """``{{nuclide|uranium|238}}``: 238U."""
+    symbol = _element_symbols().get(arguments.first(1, "element").lower())
     mass = arguments.first(2, "mass")
     return f"{mass}{symbol}" if symbol else None
 
 
-GAUGES = {  # millimetres of a track gauge, which is defined in feet and inches or named by them
+# Millimetres of a track gauge, which is defined in feet and inches or named by them.
+GAUGES = {
     600: "1 ft 11 5/8 in",
     610: "2 ft",
     750: "2 ft 5 1/2 in",
@@ -231,46 +252,65 @@ def coordinates(arguments: Arguments) -> str | None:
     if arguments["display"].lower() in ("title", "t"):
         return GONE
     parts = [part for part in arguments.items() if ":" not in part]
-    text, signs = "", iter("°′″")
+    # 1. Numbers with their signs in turn, up to a point of the compass.
+    text = ""
+    degrees = []
+    signs = iter("°′″")
     for part in parts:
         if part.upper() in ("N", "S", "E", "W"):
             text += part.upper() + " "
             signs = iter("°′″")
         elif re.fullmatch(r"[-−]?\d+(?:\.\d+)?", part):
             text += part + next(signs, "")
+            degrees.append(float(part.replace("−", "-")))
         else:
             return None
-    if len(parts) == 2 and "." in "".join(parts):  # signed decimal degrees
-        north, east = (float(part.replace("−", "-")) for part in parts)
-        text = (
-            f"{abs(north):g}°{'N' if north >= 0 else 'S'} {abs(east):g}°{'E' if east >= 0 else 'W'}"
-        )
+    # 2. Two numbers alone are decimal degrees, whose signs tell the points.
+    if len(parts) == len(degrees) == 2 and "." in "".join(parts):
+        north, east = degrees
+        latitude = f"{abs(north):g}°{'N' if north >= 0 else 'S'}"
+        longitude = f"{abs(east):g}°{'E' if east >= 0 else 'W'}"
+        return f"{latitude} {longitude}"
     return text.strip() or None
 
 
 def circa(arguments: Arguments) -> str | None:
+    """``{{circa|1450|1460}}``: "c. 1450 – c. 1460"."""
     first, second = arguments[1], arguments[2]
-    return (f"c. {first} – c. {second}" if second else f"c. {first}" if first else "c.") or None
+    if second:
+        return f"c. {first} – c. {second}"
+    return f"c. {first}" if first else "c."
 
 
 def period(word: str) -> Renderer:
     """``{{reign|1 |2}}`` -> "r. 1–2"."""
-    return lambda arguments: f"{word} " + "–".join(arguments.items()[:2]) if arguments[1] else word
+
+    def text(arguments: Arguments) -> str:
+        years = "–".join(arguments.items()[:2])
+        return f"{word} {years}" if arguments[1] else word
+
+    return text
 
 
 def old_style(arguments: Arguments) -> str | None:
+    """``{{OldStyleDate|5 July|1743|24 June}}``: "5 July [O.S. 24 June] 1743"."""
     new, year, old = arguments[1], arguments[2], arguments[3]
-    return f"{new} {literal('[')}O.S. {old}{literal(']')} {year}".strip() if new and old else None
+    if not new or not old:
+        return None
+    return f"{new} {literal('[')}O.S. {old}{literal(']')} {year}".strip()
 
 
 def gaps(arguments: Arguments) -> str | None:
+    """Groups of digits with blanks between them."""
     return arguments["lhs"] + " ".join(arguments.items()) + arguments["rhs"] or None
 
 
 def chem2(arguments: Arguments) -> str | None:
+    """``{{chem2|SO4(2-)}}``."""
     shown = chemistry_text(plain(arguments[1])) if arguments[1] else None
     return literal(shown) if shown else None
 
 
 def sortable(arguments: Arguments) -> str | None:
+    """``{{nts|1234}}``: a number that tables sort."""
     return grouped(arguments.first(1, "1")) or None

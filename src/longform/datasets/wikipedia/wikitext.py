@@ -1,18 +1,21 @@
-r"""Wikitext of one page -> its top-level sections as plain text, as a reader of the page sees it (deng2022 section 4).
+r"""Wikitext of one page -> its top-level sections as a reader of the page sees them.
 
-What never shows (comments, references, tables, pictures) is cut and templates, formulas and tags are rendered by linear scanners
-*before* mwparserfromhell builds the tree of what is left: links. A sentence that lacks a piece which the reader sees is left out and
-counted. ``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies.
+(deng2022 section 4.) What never shows (comments, references, tables, pictures) is cut and
+templates, formulas and tags are rendered by linear scanners *before* mwparserfromhell builds the
+tree of what is left: links. A sentence that lacks a piece which the reader sees is left out and
+counted. ``scanned_sections`` does without a tree: the counted fallback for pages on which the
+parser stalls or dies.
 """
 
 import json
 import math
 import re
 import resource
+import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
@@ -41,37 +44,37 @@ from longform.datasets.wikipedia.templates import without_templates
 ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
 PARAGRAPH = "\n"  # between the paragraphs of a section
 
-_HEADING = (
-    re.compile(  # of unequal sides the shorter is the level, the other signs belong to the title
-        rf"^[ \t{GONE}{BREAK}]*(?!=[=\s]*$)(={{1,6}})([^\n]+)\1[ \t{GONE}]*$", re.MULTILINE
-    )
+# Of unequal sides the shorter is the level, the other signs belong to the title.
+_HEADING = re.compile(
+    rf"^[ \t{GONE}{BREAK}]*(?!=[=\s]*$)(={{1,6}})([^\n]+)\1[ \t{GONE}]*$", re.MULTILINE
 )
-_UNCLOSED = re.compile(  # a table or template that never ends, and the rows or parameters below it
+# A table or template that never ends, and the rows or parameters below it.
+_UNCLOSED = re.compile(
     rf"^[ \t:{GONE}]*(?:\{{\|.*(?:\n[ \t]*[|!].*)*|\{{\{{.*(?:\n[ \t]*[|!].*)+)", re.MULTILINE
 )
 _UNMATCHED = re.compile(r"\{\{+|\}\}+|^[ \t]*\|\}", re.MULTILINE)
 _NO_TEXT_LINK = re.compile(r"\[\[\s*(?:file|image|category)\s*:", re.IGNORECASE)
 _INTERLANGUAGE = re.compile(
-    r"\[\[(?:(?!(?:wp|mw|doi|voy)\b)[a-z]{2,3}(?:-[a-z]+)+|(?!(?:wp|mw|doi|voy)\b)[a-z]{2,3}|simple)\s*:(?!//)[^\[\]\n]*\]\]"
+    r"\[\[(?:(?!(?:wp|mw|doi|voy)\b)[a-z]{2,3}(?:-[a-z]+)*|simple)\s*:(?!//)[^\[\]\n]*\]\]"
 )
 _COLON_LINK = re.compile(r"\[\[\s*:\s*")
 _PIPE_TRICK = re.compile(r"\[\[([^\[\]|\n]+)\|\s*\]\]")
 _QUOTES = re.compile(r"'{2,}")
 _LINK_BRACKETS = re.compile(r"\[\[|\]\]")
-_PIPED = re.compile(  # single brackets may stand in the text, not in the target
-    r"\[\[(?:[^\[\]|]*\|)?(?:(?:[^\[\]|]|\[(?!\[)|\](?!\]))*\|)*((?:[^\[\]|]|\[(?!\[)|\](?!\]))*)\]\]"
-)
+# Single brackets may stand in a link's text, not in its target.
+_LINK_TEXT = r"(?:[^\[\]|]|\[(?!\[)|\](?!\]))*"
+_PIPED = re.compile(rf"\[\[(?:[^\[\]|]*\|)?(?:{_LINK_TEXT}\|)*({_LINK_TEXT})\]\]")
 _OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\]]*)\]")
 _SWITCHES = re.compile(
-    r"__(?:NOTOC|FORCETOC|TOC|NOEDITSECTION|NEWSECTIONLINK|NONEWSECTIONLINK|NOGALLERY|HIDDENCAT|EXPECTUNUSEDCATEGORY|INDEX|NOINDEX"
-    r"|STATICREDIRECT|NOTITLECONVERT|NOTC|NOCONTENTCONVERT|NOCC|DISAMBIG|NOGLOBAL|START|END|EXPECTUNUSEDTEMPLATE)__"
+    r"__(?:NOTOC|FORCETOC|TOC|NOEDITSECTION|NEWSECTIONLINK|NONEWSECTIONLINK|NOGALLERY|HIDDENCAT"
+    r"|EXPECTUNUSEDCATEGORY|INDEX|NOINDEX|STATICREDIRECT|NOTITLECONVERT|NOTC|NOCONTENTCONVERT|NOCC"
+    r"|DISAMBIG|NOGLOBAL|START|END|EXPECTUNUSEDTEMPLATE)__"
 )
 _VARIANTS = re.compile(r"-\{(?:[a-zA-Z;-]*\|)?([^{}]*)\}-")
 _NO_TEXT = re.compile(rf"(?:[\s*#:;.,{GONE}{TEMPLATE_HOLES}]|{ASIDE}[^{ASIDE_END}]*{ASIDE_END})*")
 _NOTE = re.compile(rf"[{TEMPLATE_HOLES}]")
-_FURNITURE = re.compile(
-    rf"^[{GONE}{TEMPLATE_HOLES}]*[{TEMPLATE_HOLES}]{GONE}(?=\w)"
-)  # {{Box}}'''Name''' is
+# {{Box}}'''Name''' is
+_FURNITURE = re.compile(rf"^[{GONE}{TEMPLATE_HOLES}]*[{TEMPLATE_HOLES}]{GONE}(?=\w)")
 _LIST_ITEM = re.compile(rf"[ \t{GONE}]*([*#:;]+)\s*")
 _EMPTY_PAIR = re.compile(
     rf"[(\[][\s;,:–-]*{GONE}[\s;,:–{GONE}-]*[)\]]|\([\s;,:–{GONE}-]*{GONE}[\s;,:–-]*\)"
@@ -82,41 +85,50 @@ _BEFORE_STOP = re.compile(
     rf"[ \t]+{GONE}[ \t{GONE}]*(?=[,.;:](?:\s|$))|{GONE}[ \t{GONE}]+(?=[,.;:](?:\s|$))"
 )
 _SPACE = re.compile(r"[^\S\n]+")
-_UNSEEN = re.compile(
-    "[\u00ad\u200b\u200e\u200f\u2060\ufeff]"
-)  # soft hyphens, zero widths, marks of direction
+# Soft hyphens, zero widths, marks of direction.
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")
 _HALVES = re.compile("[\ud800-\udfff]")  # of a character, as &#xD800; names one: no file holds it
 _NO_MARKUP = "{}<>=_'~"  # the tree is to see links and entities alone
 _LEADING = re.compile(r"^[-*#:;|!]+")
 _RESIDUE = re.compile(r"\[\[|\]\]")
-_OPEN_END = re.compile(
-    rf"(?:[:,(–=/-]|\b(?:of|is|are|was|were|the|an?|and|or|by|in|at|to|with|from|as|for|about|than))[\s{GONE}]*$"
-)
+_OPEN_WORDS = "of|is|are|was|were|the|an?|and|or|by|in|at|to|with|from|as|for|about|than"
+_OPEN_END = re.compile(rf"(?:[:,(–=/-]|\b(?:{_OPEN_WORDS}))[\s{GONE}]*$")
 _SENTENCE_END = re.compile(rf"[.!?…](?:['\"”’)\]]|{GONE})*[\s{GONE}]*$")
-_BOOT = "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {}, {})"
+_BOOT = (
+    "import sys; sys.path.insert(0, {!r}); "
+    "from longform.datasets.wikipedia.wikitext import serve; serve({}, {}, {})"
+)
 Sections = list[tuple[str, str]]
+Marked = tuple[Sections, list[str]]  # sections with holes in them, and the names of the holes
 
 
 def sections(wikitext: str, struck: Counter[str] | None = None) -> Sections:
-    """Title and plain text of the introduction and of every level-two section, in order; the parser may raise anything.
+    """Title and plain text of the introduction and of every level-two section, in order.
 
-    A sentence in which a template or tag shows text that is not known is left out; ``struck`` counts them by that name.
+    A sentence in which a template or tag shows text that is not known is left out. The parser may
+    raise anything.
+
+    Args:
+        wikitext: of a page.
+        struck: counts the sentences that are left out, by the name of the template or tag.
     """
     return without_holes(*marked_sections(wikitext, _by_tree), struck)
 
 
 def scanned_sections(wikitext: str, struck: Counter[str] | None = None) -> Sections:
-    """The same shape by regular expressions and a bracket scanner alone; linear in the page's length."""
+    """As :func:`sections` by regular expressions alone; linear in the page's length."""
     return without_holes(*marked_sections(wikitext, _by_scanner), struck)
 
 
 def _by_tree(text: str) -> str:
+    """Text without its links, by a parser."""
     import mwparserfromhell
 
     return str(mwparserfromhell.parse(text).strip_code(collapse=False))
 
 
 def _by_scanner(text: str) -> str:
+    """Text without its links, by regular expressions."""
     for _ in range(3):  # links inside links
         text, links = _PIPED.subn(r"\1", text)
         if not links:
@@ -125,63 +137,88 @@ def _by_scanner(text: str) -> str:
     return decoded(text)
 
 
-def marked_sections(wikitext: str, strip: Callable[[str], str]) -> tuple[Sections, list[str]]:
-    """Sections in which a character stands for each text that is not known, and the names of these characters."""
+def marked_sections(wikitext: str, strip: Callable[[str], str]) -> Marked:
+    """Sections in which a character stands for each text that is not known.
+
+    Args:
+        wikitext: of a page.
+        strip: what takes links off a text.
+
+    Returns:
+        The sections, and the names of these characters.
+    """
     holes = Holes()
     text = seen_part(wikitext, holes)
+    # 1. Where sections begin and end.
     headings = [match for match in _HEADING.finditer(text) if len(match[1]) <= 2]
     starts = [0, *(match.end() for match in headings)]
     ends = [*(match.start() for match in headings), len(text)]
     titles = [ABSTRACT, *(match[2] for match in headings)]
-    found: Sections = []
+    # 2. Their titles and texts, in which headings of subsections are ends of paragraphs.
+    sections: Sections = []
     for title, start, end in zip(titles, starts, ends, strict=True):
         body = _HEADING.sub(BREAK, text[start:end])
         heading = HOLE.sub("", title.replace(LINE, " ").replace(BREAK, " "))
-        found.append(
-            (
-                " ".join(readable([heading], strip)),
-                PARAGRAPH.join(readable(paragraphs(body), strip)),
-            )
-        )
-    return found, holes.names
+        shown = " ".join(readable([heading], strip))
+        sections.append((shown, PARAGRAPH.join(readable(paragraphs(body), strip))))
+    return sections, holes.names
 
 
 def without_holes(
     marked: Sections, names: list[str], struck: Counter[str] | None = None
 ) -> Sections:
-    """Sections without the sentences that have a hole; ``struck`` counts them, under the name of their first hole."""
+    """Sections without the sentences that have a hole.
+
+    Args:
+        marked: sections as :func:`marked_sections` gives them.
+        names: of the holes.
+        struck: counts the sentences, under the name of their first hole.
+    """
     if HOLE.search("".join(text for _, text in marked)) is None:
         return marked
-    from longform.text.sentences import sentences
-
-    found: Sections = []
+    sections: Sections = []
     for title, text in marked:
-        kept = []
+        filled = []
         for paragraph in text.split(PARAGRAPH):
             if HOLE.search(paragraph):
-                whole = []
-                for start, end in sentences(paragraph):
-                    hole = HOLE.search(paragraph, start, end)
-                    if hole is None:
-                        whole.append(paragraph[start:end])
-                    elif struck is not None:
-                        struck[hole_name(hole[0], names)] += 1
-                paragraph = " ".join(whole)
+                paragraph = _sentences_without_holes(paragraph, names, struck)
             if paragraph:
-                kept.append(paragraph)
-        found.append((title, PARAGRAPH.join(kept)))
-    return found
+                filled.append(paragraph)
+        sections.append((title, PARAGRAPH.join(filled)))
+    return sections
+
+
+def _sentences_without_holes(paragraph: str, names: list[str], struck: Counter[str] | None) -> str:
+    from longform.text.sentences import sentences
+
+    complete = []
+    for start, end in sentences(paragraph):
+        hole = HOLE.search(paragraph, start, end)
+        if hole is None:
+            complete.append(paragraph[start:end])
+        elif struck is not None:
+            struck[hole_name(hole[0], names)] += 1
+    return " ".join(complete)
 
 
 def seen_part(wikitext: str, holes: Holes | None = None) -> str:
-    """The wikitext that is seen, with links and lines alone left as markup; the characters of :mod:`.marks` stand in it."""
+    """The wikitext that is seen, with links and lines alone left as markup.
+
+    The characters of :mod:`.marks` stand in it.
+    """
     holes = Holes() if holes is None else holes
+    # 1. Tags and templates, those that are never closed as well.
     text = without_extension_tags(without_marks(wikitext), holes)
     text = without_templates(text, holes)
-    text = _UNMATCHED.sub(GONE, _UNCLOSED.sub(BREAK, text))
+    text = _UNCLOSED.sub(BREAK, text)
+    text = _UNMATCHED.sub(GONE, text)
     text = without_html(text)
-    text = _INTERLANGUAGE.sub(GONE, without_media(text))
-    text = _PIPE_TRICK.sub(_without_qualifier, _COLON_LINK.sub("[[", text))
+    # 2. Links that are not seen where they stand, and short forms of others.
+    text = without_media(text)
+    text = _INTERLANGUAGE.sub(GONE, text)
+    text = _COLON_LINK.sub("[[", text)
+    text = _PIPE_TRICK.sub(_without_qualifier, text)
+    # 3. Switches, variants of a language, bold and italic.
     text = _SWITCHES.sub(GONE, text)
     if "-{" in text:
         text = _VARIANTS.sub(_first_variant, text)
@@ -196,15 +233,19 @@ def _without_qualifier(match: re.Match[str]) -> str:
 
 def _first_variant(match: re.Match[str]) -> str:
     """``-{zh-hans:a; zh-hant:b}-`` shows its first."""
-    first = match[1].split(";")[0]
-    return re.sub(r"^\s*[a-z]{2,3}(?:-[a-z]+)?\s*:\s*", "", first) if ";" in match[1] else match[1]
+    first, semicolon, _ = match[1].partition(";")
+    if not semicolon:
+        return match[1]
+    return re.sub(r"^\s*[a-z]{2,3}(?:-[a-z]+)?\s*:\s*", "", first)
 
 
 def without_quotes(text: str) -> str:
-    """Cut the apostrophes of bold and italic line by line, before the tree: empty or unbalanced runs confuse it.
+    """Cut the apostrophes of bold and italic line by line, before the tree.
 
-    The rules are MediaWiki's: of four apostrophes one is shown, of more than five all but five; where bold and italic are both
-    unbalanced in a line one bold is an apostrophe and italic, the first one after a single letter, else after a word, else after a blank.
+    Empty or unbalanced runs confuse it. The rules are MediaWiki's: of four apostrophes one is
+    shown, of more than five all but five; where bold and italic are both unbalanced in a line one
+    bold is an apostrophe and italic, the first one after a single letter, else after a word, else
+    after a blank.
     """
     lines = text.split("\n")
     for number, line in enumerate(lines):
@@ -214,30 +255,47 @@ def without_quotes(text: str) -> str:
 
 
 def _without_quotes(line: str) -> str:
-    runs = list(_QUOTES.finditer(line))
-    shown = {
-        run.start(): max(0, len(run[0]) - 5) if len(run[0]) > 5 else int(len(run[0]) == 4)
-        for run in runs
-    }
-    lengths = {run.start(): len(run[0]) - shown[run.start()] for run in runs}
-    bold = sum(length in (3, 5) for length in lengths.values())
-    italic = sum(length in (2, 5) for length in lengths.values())
+    # 1. Apostrophes of each run that are shown, and how many are markup.
+    shown: dict[int, int] = {}
+    markup: dict[int, int] = {}
+    for run in _QUOTES.finditer(line):
+        length = len(run[0])
+        shown[run.start()] = 1 if length == 4 else max(0, length - 5)
+        markup[run.start()] = length - shown[run.start()]
+    # 2. Bold and italic, of which five apostrophes are both, are closed.
+    bold = sum(length in (3, 5) for length in markup.values())
+    italic = sum(length in (2, 5) for length in markup.values())
     if bold % 2 and italic % 2:
-        candidates: dict[str, int] = {}
-        for run in runs:
-            if lengths[run.start()] == 3:
-                before = line[: run.start()][-2:]
-                kind = "blank" if before[-1:] == " " else "letter" if before[:-1] == " " else "word"
-                candidates.setdefault(kind, run.start())
-        for kind in ("letter", "word", "blank"):
-            if kind in candidates:
-                shown[candidates[kind]] += 1
-                break
+        apostrophe = _bold_with_apostrophe(line, markup)
+        if apostrophe is not None:
+            shown[apostrophe] += 1
     return _QUOTES.sub(lambda run: "'" * shown[run.start()] or GONE, line)
 
 
+def _bold_with_apostrophe(line: str, markup: Mapping[int, int]) -> int | None:
+    """Where the bold begins that is an apostrophe and italic, see :func:`without_quotes`."""
+    candidates: dict[str, int] = {}
+    for start, length in markup.items():
+        if length != 3:
+            continue
+        before = line[:start][-2:]
+        if before.endswith(" "):
+            candidates.setdefault("after a blank", start)
+        elif before[:-1] == " ":
+            candidates.setdefault("after a letter", start)
+        else:
+            candidates.setdefault("after a word", start)
+    for kind in ("after a letter", "after a word", "after a blank"):
+        if kind in candidates:
+            return candidates[kind]
+    return None
+
+
 def without_media(text: str) -> str:
-    """Cut links to files and categories, captions and the links inside them included; one that never closes stays."""
+    """Cut links to files and categories, with their captions and the links in these.
+
+    A link that never closes stays.
+    """
     opened: list[tuple[int, bool]] = []
     spans: list[tuple[int, int]] = []
     for mark in _LINK_BRACKETS.finditer(text):
@@ -245,60 +303,75 @@ def without_media(text: str) -> str:
             opened.append((mark.start(), bool(_NO_TEXT_LINK.match(text, mark.start()))))
         elif opened:
             start, media = opened.pop()
-            spans += [(start, mark.end())] if media else []
+            if media:
+                spans.append((start, mark.end()))
     return _cut(text, spans)
 
 
 def _cut(text: str, spans: list[tuple[int, int]]) -> str:
-    kept, position = [], 0
+    """The text without some spans, of which one may lie in another."""
+    pieces = []
+    position = 0
     for start, end in sorted(spans):
         if start >= position:
-            kept += [text[position:start], GONE]
+            pieces.extend([text[position:start], GONE])
         position = max(position, end)
-    return "".join(kept) + text[position:]
+    pieces.append(text[position:])
+    return "".join(pieces)
 
 
 def paragraphs(body: str) -> list[str]:
-    """Paragraphs as MediaWiki makes them of lines: a list item or an indented line is one, a single line break is a blank."""
-    found: list[str] = []
-    running: list[str] = []
+    """Paragraphs as MediaWiki makes them of lines.
 
-    def close() -> None:
-        if running:
-            found.append(" ".join(running))
-            running.clear()
-
+    A list item or an indented line is one, a single line break is a blank.
+    """
+    texts: list[str] = []
     for block in body.split(BREAK):
+        running: list[str] = []  # lines of the paragraph that is going on
         for line in block.split("\n"):
+            # An empty line, a rule and an item end what is going on.
             item = _LIST_ITEM.match(line)
-            if _NO_TEXT.fullmatch(line) or re.fullmatch(r"\s*-{4,}.*", line):
-                close()
-            elif item:
-                close()
-                found.append(_without_note_at_end(line[item.end() :]))
-            elif line.startswith(" "):  # shown line by line
-                running.append((LINE if running else "") + line)
+            ends = _NO_TEXT.fullmatch(line) or re.fullmatch(r"\s*-{4,}.*", line)
+            if running and (ends or item):
+                texts.append(" ".join(running))
+                running = []
+            if ends:
+                continue
+            if item:
+                texts.append(_without_note_at_end(line[item.end() :]))
+            elif line.startswith(" ") and running:  # shown line by line
+                running.append(LINE + line)
             else:
                 running.append(line)
-        close()
-    return [_without_notes(paragraph) for paragraph in found]
+        if running:
+            texts.append(" ".join(running))
+    return [_without_notes(paragraph) for paragraph in texts]
 
 
 def _without_notes(paragraph: str) -> str:
-    """Without templates that are not known but only follow a sentence, or stand against its first word: notes and furniture."""
+    """A paragraph without templates that are not known and show nothing.
+
+    They are notes, which follow a sentence, and furniture, which stands against its first word.
+    """
     paragraph = _FURNITURE.sub(GONE, paragraph)
-    pieces, position = [], 0
+    pieces = []
+    position = 0
     for hole in _NOTE.finditer(paragraph):
         pieces.append(paragraph[position : hole.start()])
         position = hole.end()
         after = paragraph[position:].lstrip(GONE)
-        ends = not after or after[0].isspace() or _NOTE.match(after)
-        pieces.append(GONE if ends and _SENTENCE_END.search("".join(pieces)[-20:]) else hole[0])
-    return "".join([*pieces, paragraph[position:]])
+        at_end = not after or after[0].isspace() or _NOTE.match(after)
+        follows_sentence = at_end and _SENTENCE_END.search("".join(pieces)[-20:])
+        pieces.append(GONE if follows_sentence else hole[0])
+    pieces.append(paragraph[position:])
+    return "".join(pieces)
 
 
 def _without_note_at_end(item: str) -> str:
-    """A list item without templates that are not known at its end, unless the words before ask for more."""
+    """A list item without templates that are not known at its end.
+
+    They stay where the words before ask for more.
+    """
     bare = item.rstrip(f" \t{GONE}")
     while bare and _NOTE.fullmatch(bare[-1]):
         rest = bare[:-1].rstrip(f" \t{GONE}")
@@ -309,17 +382,26 @@ def _without_note_at_end(item: str) -> str:
 
 
 def readable(parts: list[str], strip: Callable[[str], str]) -> list[str]:
-    """Paragraphs without links, entities and marks, those that are empty left out."""
-    text = "\n\n".join(
-        _LEADING.sub(lambda match: literal(match[0]), part) for part in parts if part
-    )
+    """Paragraphs without links, entities and marks, those that are empty left out.
+
+    Args:
+        parts: paragraphs, in which no other markup is left.
+        strip: what takes links off a text.
+    """
+    # 1. Signs that are no markup here.
+    plain_parts = []
+    for part in filter(None, parts):
+        plain_parts.append(_LEADING.sub(lambda signs: literal(signs[0]), part))
+    text = "\n\n".join(plain_parts)
     for sign in _NO_MARKUP:
         text = text.replace(sign, literal(sign))
-    return [shown for paragraph in strip(text).split("\n\n") if (shown := tidy(paragraph))]
+    # 2. Links and marks.
+    texts = map(tidy, strip(text).split("\n\n"))
+    return list(filter(None, texts))
 
 
 def tidy(text: str) -> str:
-    """One blank between words, no traces of what was cut, nothing left of markup that never closed."""
+    """One blank between words, no traces of what was cut or of markup that never closed."""
     text = _RESIDUE.sub(GONE, text)
     if GONE in text:
         text = _EMPTY_PAIR.sub(GONE, text)
@@ -327,24 +409,26 @@ def tidy(text: str) -> str:
         text = _BEFORE_STOP.sub("", text)
     text = _UNSEEN.sub("", plain(text.replace("\n", " ").replace(LINE, "\n")))
     text = _HALVES.sub("\ufffd", text)
-    lines = (_SPACE.sub(" ", line).strip() for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)
+    lines = [_SPACE.sub(" ", line).strip() for line in text.split("\n")]
+    return "\n".join(filter(None, lines))
 
 
 @dataclass
 class GuardedParser:
     """Reads pages in a child process; a context manager, since the child must be ended.
 
-    A page may cost ``page_seconds`` of CPU and the child ``memory`` bytes of address space, so that worker and parser stay under 1 GB;
-    after ``wall_factor`` seconds per CPU second it counts as asleep: a crowded machine must not trip it.
+    Attributes:
+        page_seconds: of CPU that a page may cost.
+        memory: bytes of address space that the child may have; worker and parser stay under 1 GB.
+        wall_factor: seconds for each second of CPU after which the child counts as asleep; a
+            crowded machine must not trip it.
+        struck: sentences left out of all pages, by what left a hole.
     """
 
     page_seconds: int = 20
     memory: int = 800 * 2**20
     wall_factor: int = 30
-    struck: Counter[str] = field(
-        default_factory=Counter
-    )  # sentences left out of all pages, by what left a hole
+    struck: Counter[str] = field(default_factory=Counter)
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _pipe: Any = field(default=None, repr=False)  # to the child
 
@@ -355,7 +439,11 @@ class GuardedParser:
         self._end()
 
     def read(self, wikitext: str) -> tuple[Sections | None, str]:
-        """Sections and ``parsed``; or the scanner's and why; or None and ``unreadable`` if the scanner fails, too."""
+        """Sections of a page and how they came about.
+
+        Returns:
+            The parser's and ``parsed``; or the scanner's and why; or None and ``unreadable``.
+        """
         marked, outcome = self._ask("parse", wikitext)
         if marked is not None:
             return without_holes(*marked, self.struck), "parsed"
@@ -364,17 +452,10 @@ class GuardedParser:
             return None, "unreadable"
         return without_holes(*scanned, self.struck), f"{outcome}: scanned"
 
-    def _ask(self, mode: str, wikitext: str) -> tuple[tuple[Sections, list[str]] | None, str]:
+    def _ask(self, mode: str, wikitext: str) -> tuple[Marked | None, str]:
+        """The child's answer to one page; None and why there is none."""
         if self._child is None:
-            self._pipe, theirs = Pipe()
-            code = _BOOT.format(
-                str(Path(__file__).parents[3]), theirs.fileno(), self.page_seconds, self.memory
-            )
-            command, null = [sys.executable, "-c", code], subprocess.DEVNULL
-            self._child = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=null, stdout=null, stderr=null
-            )
-            theirs.close()
+            self._child = self._started()
         try:
             self._pipe.send_bytes(json.dumps([mode, wikitext]).encode())
             if not self._pipe.poll(self.wall_factor * self.page_seconds):
@@ -387,40 +468,62 @@ class GuardedParser:
         marked, names = answer
         return ([(title, text) for title, text in marked], names), outcome
 
+    def _started(self) -> subprocess.Popen[bytes]:
+        self._pipe, theirs = Pipe()
+        packages = str(Path(__file__).parents[3])
+        code = _BOOT.format(packages, theirs.fileno(), self.page_seconds, self.memory)
+        child = subprocess.Popen(
+            [sys.executable, "-c", code],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        theirs.close()
+        return child
+
     def _end(self, stalled: bool = False) -> str:
+        """End the child; says why it had to."""
         if self._child is None:
             return "ended"
         child, self._child = self._child, None
         self._pipe.close()
-        child.kill() if stalled else None
+        if stalled:
+            child.kill()
         try:
             child.wait(timeout=2)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
-        return (
-            "time-out" if stalled or child.returncode == -24 else "parser died"
-        )  # 24: SIGXCPU, CPU seconds used up
+        out_of_time = stalled or child.returncode == -signal.SIGXCPU
+        return "time-out" if out_of_time else "parser died"
 
 
 def serve(pipe: int, page_seconds: int, memory: int) -> None:
-    """The child's loop, until its parent is gone; the kernel ends it (SIGXCPU) after a page's CPU seconds, in C code as well."""
+    """The child's loop, until its parent is gone.
+
+    The kernel ends it (SIGXCPU) after a page's seconds of CPU, in C code as well.
+
+    Args:
+        pipe: number of the file that leads to the parent.
+        page_seconds: of CPU that a page may cost.
+        memory: bytes of address space.
+    """
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     parent = Connection(pipe)
     with suppress(EOFError):
-        while asked := parent.recv_bytes():
-            mode, wikitext = json.loads(asked)
+        while request := parent.recv_bytes():
+            mode, wikitext = json.loads(request)
+            # 1. The limit counts what the child has used so far.
             used = resource.getrusage(resource.RUSAGE_SELF)
             limit = math.ceil(used.ru_utime + used.ru_stime) + page_seconds
-            resource.setrlimit(
-                resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1])
-            )
-            answer: tuple[tuple[Sections, list[str]] | None, str]
+            _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, hard_limit))
+            # 2. The page.
+            strip = _by_tree if mode == "parse" else _by_scanner
+            answer: tuple[Marked | None, str]
             try:
-                answer = (
-                    marked_sections(wikitext, _by_tree if mode == "parse" else _by_scanner),
-                    "parsed",
-                )
+                answer = marked_sections(wikitext, strip), "parsed"
             except MemoryError:
                 answer = None, "out of memory"
             except Exception as error:
