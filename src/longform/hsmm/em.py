@@ -204,7 +204,7 @@ class Plan:
         iterations: passes over the corpus in all, ``pretraining`` included.
         pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
         growth: states to begin with, and passes with each, before the model has all.
-        least: an n-gram with fewer expected segments than this leaves the table; 0 keeps all.
+        min_count: an n-gram with fewer expected segments leaves the table; 0 keeps all.
         until: with all states, EM ends when two iterations lower validation PPL by less than this
             share.
     """
@@ -212,7 +212,7 @@ class Plan:
     iterations: int
     pretraining: int = 1
     growth: Sequence[tuple[int, int]] = ()
-    least: float = 0.0
+    min_count: float = 0.0
     until: float = 0.0
 
     def states(self, number: int, num_states: int) -> int:
@@ -308,16 +308,16 @@ def fit_em(
             model,
             encoded,
             compute,
-            squeeze=plan.least > 0,
+            squeeze=plan.min_count > 0,
             begun=keeper.begun(number),
             on_block=partial(keeper.block, number),
         )
         iteration = iteration_of(number, expected, number < plan.pretraining)
         # 3. M-step, without what is too rare.
-        if plan.least and not iteration.frozen:
-            drop_rare(expected.segments, plan.least)
+        if plan.min_count and not iteration.frozen:
+            drop_rare(expected.segments, plan.min_count)
         model = maximise(model, expected, frozen=iteration.frozen)
-        if plan.least:
+        if plan.min_count:
             model = compacted(model)
         # 4. Validate and report.
         if validate:
@@ -532,12 +532,12 @@ def _as_array(counts: np.ndarray | torch.Tensor) -> np.ndarray:
     return counts.cpu().numpy() if isinstance(counts, torch.Tensor) else counts
 
 
-def drop_rare(segments: np.ndarray | torch.Tensor, least: float) -> None:
-    """Set counts (G, C) of n-grams with fewer than ``least`` expected segments in all to zero."""
+def drop_rare(segments: np.ndarray | torch.Tensor, min_count: float) -> None:
+    """Set counts (G, C) of n-grams with fewer than ``min_count`` expected segments to zero."""
     if isinstance(segments, torch.Tensor):
-        segments[segments.sum(dim=1, dtype=torch.float64) < least] = 0
+        segments[segments.sum(dim=1, dtype=torch.float64) < min_count] = 0
     else:
-        segments[segments.sum(axis=1, dtype=np.float64) < least] = 0
+        segments[segments.sum(axis=1, dtype=np.float64) < min_count] = 0
 
 
 def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:

@@ -322,7 +322,9 @@ class EmPlan(Settings):
     growth: list[Annotated[tuple[int, int], Field(strict=False)]] = parameter(
         "States and iterations of smaller models that are fitted first.", [], source="ours"
     )
-    least: Number = parameter("Expected counts below this are dropped.", 0.0, source="ours", ge=0)
+    min_count: Number = parameter(
+        "Expected counts below this are dropped.", 0.0, source="ours", ge=0
+    )
     until: Number = parameter(
         "Stop where an iteration gains less, in nats a token.", 0.0, source="ours", ge=0
     )

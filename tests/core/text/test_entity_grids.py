@@ -54,17 +54,21 @@ def test_the_papers_columns_and_the_highest_of_several_mentions():
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():
-    grid = grid_from_mentions("d", "test", 2, [(0, "a", "S"), (1, "b", "O")])
-    empty = grid_from_mentions("e", "train", 1, [])
-    truth = {"grid": np.concatenate([grid.cells.ravel(), empty.cells.ravel()]), "grid_lengths": np.array([4, 0]),
-             "grid_sentences": np.array([2, 1]), "entity_names": np.array(["a", "b"]),
-             "entity_counts": np.array([2, 0])}  # fmt: skip
+    cells = [0, 3, 3, 1]  # "a" is a subject of the first sentence, "b" an object of the second
+    truth = {
+        "grid": np.array(cells, dtype=np.uint8),
+        "grid_lengths": np.array([4, 0]),
+        "grid_sentences": np.array([2, 1]),
+        "entity_names": np.array(["a", "b"]),
+        "entity_counts": np.array([2, 0]),
+    }
     documents = [document("A. B.", name="d"), document("C.", "train", "e")]
     predictions = read(
         documents=documents, truth=truth, reader=Path("nowhere"), roles="truth", splits=["test"]
     )
     assert predictions.unit_ids == ("d",)
-    assert predictions.arrays["cells"].tolist() == grid.cells.ravel().tolist()
+    assert predictions.arrays["cells"].tolist() == cells
+    assert predictions.arrays["entity_names"].tolist() == ["a", "b"]
     refuses(
         "truth lacks", read, documents=documents, truth={}, reader=Path("nowhere"), roles="truth"
     )

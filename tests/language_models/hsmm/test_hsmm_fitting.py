@@ -157,7 +157,7 @@ def test_the_device_path_counts_what_the_compiled_one_counts(squeeze):
     assert (there.tokens, there.lost) == (here.tokens, here.lost) and here.lost >= 1
 
 
-@pytest.mark.parametrize("plan", [Plan(4), Plan(3, least=0.5), Plan(4, growth=((2, 2),))])
+@pytest.mark.parametrize("plan", [Plan(4), Plan(3, min_count=0.5), Plan(4, growth=((2, 2),))])
 def test_the_device_path_fits_the_model_of_the_compiled_one(plan):
     here, there = (
         fit_em(bursts(0, texts=8), **SMALL, plan=plan, compute=how) for how in (Compute(), ON_TORCH)
@@ -318,7 +318,7 @@ def test_states_begin_anew_with_the_ngrams_that_the_model_knows():
 
 def test_grown_model_is_as_good_as_one_of_plain_em_and_uses_few_ngrams():
     plain, grown = (fit_em(bursts(0, texts=200), **SMALL, compute=EXACT, plan=plan)
-                    for plan in (Plan(40), Plan(40, growth=[(2, 5)], least=1e-2)))  # fmt: skip
+                    for plan in (Plan(40), Plan(40, growth=[(2, 5)], min_count=1e-2)))  # fmt: skip
     assert grown.history[-1].log_likelihood > 1.01 * plain.history[-1].log_likelihood
     assert [step.states for step in grown.history[::5]] == [2, 4, 4, 4, 4, 4, 4, 4]
     assert grown.model.ngrams.rows < plain.model.ngrams.rows and not grown.history[-1].lost

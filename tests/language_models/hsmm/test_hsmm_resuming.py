@@ -11,8 +11,8 @@ from longform.hsmm.train import Kept, resumed_fit
 
 TEXTS = bursts(1)
 SIZES = {"num_states": 4, "max_duration": 3, "seed": 1}
-PLANS = {"plain": Plan(5), "grown": Plan(7, growth=[(2, 3)], least=1e-3),
-         "until": Plan(9, growth=[(2, 2)], least=1e-3, until=0.02)}  # fmt: skip
+PLANS = {"plain": Plan(5), "grown": Plan(7, growth=[(2, 3)], min_count=1e-3),
+         "until": Plan(9, growth=[(2, 2)], min_count=1e-3, until=0.02)}  # fmt: skip
 
 
 class Killed(Exception):
