@@ -7,7 +7,6 @@
   what follows the path is a column, as above. ``HF_HUB_OFFLINE`` is respected.
 """
 
-import csv
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 
 from longform import extras
 from longform.errors import ConfigError, InputError, did_you_mean
-from longform.files.opening import numbered_rows, text_lines
+from longform.files.opening import columns_of, numbered_rows, text_lines
 
 STANDARD_INPUT = "-"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -76,17 +75,9 @@ def delimiter_of(path: Path, columns: Sequence[str]) -> str:
     usual = DELIMITERS[path.suffix.lower()]
     header = next((line for line in text_lines(path) if line.strip()), "")
     for delimiter in (usual, *OTHER_DELIMITERS):
-        if not set(columns).isdisjoint(_names(header, delimiter)):
+        if not set(columns).isdisjoint(columns_of(header, delimiter)):
             return delimiter
     return usual
-
-
-def _names(header: str, delimiter: str) -> list[str]:
-    """The columns of a table with that first line; none where it cannot be read."""
-    try:
-        return [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
-    except csv.Error:
-        return []
 
 
 def _parquet_rows(path: Path, column: str) -> Iterator[Row]:

@@ -344,6 +344,14 @@ def rows(
     return [row for _, row in numbered_rows(path, needed, delimiter, quoted)]
 
 
+def columns_of(header: str, delimiter: str) -> list[str]:
+    """The columns of a table whose first line is ``header``; none where it cannot be read."""
+    try:
+        return [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
+    except csv.Error:
+        return []
+
+
 def _check_header(path: Path, header: list[str], needed: list[str]) -> None:
     missing = [name for name in needed if name not in header]
     if missing:
