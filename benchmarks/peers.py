@@ -231,7 +231,7 @@ def measure(pythons: dict[str, str]) -> list[dict[str, Any]]:
 def markdown(rows: list[dict[str, Any]]) -> str:
     """The rows as a table."""
     names = ("job", "tool", "version", "lines", "seconds", "megabytes", "gives")
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    lines = [f"| {' | '.join(names)} |", "|---|---|---|--:|--:|--:|---|"]
     for row in rows:
         lines.append(
             f"| {' | '.join('' if row[name] is None else str(row[name]) for name in names)} |"
