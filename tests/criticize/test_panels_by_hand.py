@@ -162,10 +162,20 @@ def test_a_language_model_reads_texts_without_titles_in_windows(own, modules, mo
 
 def test_a_reader_that_is_shared_reads_once_and_again_for_other_texts():
     read = []
-    latest = panels.Latest(lambda texts: read.append(texts) or [len(texts)])
+    latest = panels.Latest(lambda texts: read.append(texts) or [len(texts)], users=3)
     first, second = [text("a", 1)], [text("b", 1), text("c", 1)]
     assert [latest(first), latest(first), latest(second), latest(first)] == [[1], [1], [2], [1]]
     assert len(read) == 3
+
+
+def test_a_reader_forgets_when_all_that_share_it_have_read():
+    read = []
+    latest = panels.Latest(lambda texts: read.append(texts) or [len(texts)], users=2)
+    texts = [text("a", 1)]
+    assert latest(texts) == latest.units == [1]
+    assert latest(texts) == [1] and len(read) == 1
+    assert (latest.texts, latest.units) == ((), [])
+    assert latest(texts) == [1] and len(read) == 2
 
 
 def test_topic_models_are_fitted_once_for_each_set_of_teachers(modules):

@@ -74,7 +74,7 @@ def test_repeated_grams_stand_in_the_sentence_where_they_begin(panel):
 
 def test_a_reader_that_is_shared_reads_the_same_texts_once():
     read = []
-    latest = panels.Latest(lambda texts: read.append(texts) or [len(texts)])
+    latest = panels.Latest(lambda texts: read.append(texts) or [len(texts)], users=3)
     texts, others = [DOCUMENT], [DOCUMENT, DOCUMENT]
     assert [latest(texts), latest(texts), latest(others), latest(texts)] == [[1], [1], [2], [1]]
     assert len(read) == 3

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from longform.cli import main
 from longform.critics.scores import Score
 from longform.documents import Document, Section
 from longform.errors import InputError
 from longform.files.artefacts import read_lines
 from longform.tools import verifying
+from longform.tools.unfinished import unfinished_folder
 from longform.tools.verifying import SentenceVerdict, Verification, VerificationPlan
 
 NAN = math.nan
@@ -34,6 +36,17 @@ def verification(folder=None):
         {"pages": 1234, "judge": "j"},
         folder,
     )
+
+
+def test_results_go_into_no_file(tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    sentence = "is no folder to write in; name another folder"
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InputError, match=sentence):
+            unfinished_folder(place, "run")
+        assert main(["export", "evaluate", str(place)]) == 2
+        assert sentence in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_sentences_are_counted_by_system_and_label():

@@ -136,7 +136,7 @@ STEPS = (
 def panels(options: Options) -> list[Panel]:
     """Every critic, cheapest first."""
     nouns = lru_cache(maxsize=SENTENCES_KEPT)(NounRules(None).mentions)
-    grids = Latest(lambda texts: found_grids(texts, nouns))
+    grids = Latest(lambda texts: found_grids(texts, nouns), users=3)
     topics = TopicModels(options.seed)
     critics = [
         _sections(),
@@ -159,20 +159,30 @@ def panels(options: Options) -> list[Panel]:
 
 
 class Latest:
-    """A reader that remembers what it read last.
+    """A reader that remembers what it read last, until all critics that share it have read.
 
-    For critics that read the same texts in the same way.
+    What it read may be hundreds of megabytes.
+
+    Attributes:
+        reader: what reads.
+        users: how many critics read the same texts in this way.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, users: int) -> None:
         self.reader = reader
+        self.users = users
         self.texts: Sequence[Excerpt] = ()
         self.units: list[Any] = []
+        self.waiting = 0  # critics that have not read these texts yet
 
     def __call__(self, texts: Sequence[Excerpt]) -> list[Any]:
-        if texts is not self.texts:
-            self.texts, self.units = texts, self.reader(texts)
-        return self.units
+        if texts is not self.texts or not self.waiting:
+            self.texts, self.units, self.waiting = texts, self.reader(texts), self.users
+        units = self.units
+        self.waiting -= 1
+        if not self.waiting:
+            self.texts, self.units = (), []
+        return units
 
 
 def _nouns(
@@ -277,7 +287,7 @@ def _persons() -> Panel:
 
 def _roles(grids: Latest) -> Panel:
     critic = BlockedEntityGrid()
-    blocks = Latest(lambda texts: [in_blocks(grid) for grid in grids(texts)])
+    blocks = Latest(lambda texts: [in_blocks(grid) for grid in grids(texts)], users=1)
     return _nouns("entity grid", ROLES, critic, 0, critic.needs, blocks)
 
 

@@ -10,6 +10,7 @@ from longform.datasets.test_suites.harness import GROUP, harness_tasks
 from longform.datasets.test_suites.named_suites import SEED, named_suites
 from longform.errors import ConfigError
 from longform.files.artefacts import full_disk
+from longform.tools.unfinished import check_folder
 from longform.version import __version__
 
 MODULE = "evaluate_module.py"  # beside this file
@@ -98,6 +99,7 @@ def export_harness(
 def _written(folder: Path, contents: dict[str, str]) -> list[Path]:
     """Write files into a folder; others in it stay."""
     paths = []
+    check_folder(folder)
     with full_disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():

@@ -1,12 +1,21 @@
 """Unfinished work in a user's folder: taken up by the same run, removed by another."""
 
+import os
 import shutil
 from pathlib import Path
 
+from longform.errors import InputError
 from longform.files.artefacts import read_json, write_json
 
 UNFINISHED = ".unfinished"  # below the folder of a run
 MARK = "run.json"
+
+
+def check_folder(folder: Path) -> None:
+    """Raises InputError: no folder can be made or written there."""
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise InputError(f"{folder}: {existing} is no folder to write in; name another folder")
 
 
 def unfinished_folder(folder: Path, run: str) -> Path:
@@ -15,7 +24,10 @@ def unfinished_folder(folder: Path, run: str) -> Path:
     Args:
         folder: of the run.
         run: its :func:`longform.files.fingerprints.fingerprint`.
+
+    Raises InputError: no folder can be made or written there.
     """
+    check_folder(folder)
     unfinished = folder / UNFINISHED
     mark = unfinished / MARK
     if mark.is_file() and read_json(mark) != {"fingerprint": run}:
