@@ -212,7 +212,7 @@ def article_name(unit: str) -> str:
 
 
 def figure_5(given: Given) -> Figure:
-    """The worst article's beginning with its chain below it, each symbol with its log probability."""
+    """The worst article's beginning, its chain below it, the log probability of each symbol."""
     unit, text, marks = _articles(given)[0]
     cells = []
     for number, mark in enumerate(marks):

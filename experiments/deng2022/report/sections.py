@@ -15,7 +15,7 @@ from longform.datasets.titles import table_11 as corpus_statistics
 from longform.documents import Document
 from longform.errors import BadInput
 from longform.files.artefacts import read_documents, read_json
-from longform.results import Record
+from longform.results import Record, Results
 from longform.statistics.intervals import wilson
 from longform.tables import Cell, Figure, Table, exact
 from longform_lab.reporting.estimates import folder_of, of_records
@@ -36,46 +36,52 @@ COLUMNS |= {"title accuracy": {**LATENT, "metric": "title_accuracy"}}
 
 
 def titles(given: Given, printed: str, caption: str) -> Table:
-    """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3 and 5)."""
+    """Word PPL and Latent PPL of section titles beside exact and chance values.
+
+    Tables 2, 3 and 5.
+    """
     latent = given.select(LATENT)
-    cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN) + given.pivot(
-        COLUMNS, printed
-    )
-    unknown = []  # transitions from or to a title that real text does not have
-    for whose, records in (("read", latent), ("own", given.select(COLUMNS[OWN]))):
-        for rows in records.groups(*SYSTEM).values():
-            totals = [
-                record.details["totals"]
-                for record in rows
-                if "unknown" in record.details.get("totals", {})
-            ]
-            if left_out := sum(one["unknown"] for one in totals):
-                every = left_out + sum(one["transitions"] for one in totals)
-                unknown.append(
-                    f"{given.labels(rows[0], *SYSTEM)}, {whose} titles, {left_out:.0f} of {every:.0f}"
-                )
-    notes = [f"transitions not scored for an unknown title: {', '.join(unknown) or 'none'}"]
-    cut = [r for r in latent if r.details.get("cut") and not r.variant]
+    cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN)
+    cells += given.pivot(COLUMNS, printed)
+    notes = [*given.notes, *given.comparisons(latent), _unknown_titles(given, latent)]
+    # 1. Texts that have no end.
+    cut = []
+    for record in latent:
+        if record.details.get("cut") and not record.variant:
+            num_texts = (record.units or 0) + (record.excluded or 0)
+            cut.append(f"{given.labels(record, *SYSTEM)}, {record.details['cut']} of {num_texts}")
     if cut:
-        told = [
-            f"{given.labels(r, *SYSTEM)}, {r.details['cut']} of {(r.units or 0) + (r.excluded or 0)}"
-            for r in cut
-        ]
-        notes.append(
-            f"texts cut at the limit of length, whose end is not scored: {'; '.join(told)}"
-        )
-    for record in latent:  # what became of the articles that each system was asked for
+        notes.append(f"texts cut at the limit of length, whose end is not scored: {'; '.join(cut)}")
+    # 2. What became of the articles that each system was asked for.
+    for record in latent:
         path = generated_folder(given.data, record) / "facts.json"
-        if record.titles is not None and path.is_file():
-            facts = read_json(path)
-            counts = [
-                f"{facts[key]} {key}"
-                for key in ("documents", "failed", "redraws", "cut")
-                if key in facts
-            ]
-            notes.append(f"{given.labels(record, *SYSTEM)}: {', '.join(counts)}")
-    notes = [*given.notes, *given.comparisons(latent), *notes]
+        if record.titles is None or not path.is_file():
+            continue
+        facts = read_json(path)
+        counts = []
+        for key in ("documents", "failed", "redraws", "cut"):
+            if key in facts:
+                counts.append(f"{facts[key]} {key}")
+        notes.append(f"{given.labels(record, *SYSTEM)}: {', '.join(counts)}")
     return Table(f"{caption}, with 95 % intervals", cells, notes, list(COLUMNS))
+
+
+def _unknown_titles(given: Given, latent: Results) -> str:
+    """How many transitions are from or to a title that real text does not have, by system."""
+    counts = []
+    for whose, records in (("read", latent), ("own", given.select(COLUMNS[OWN]))):
+        for of_system in records.groups(*SYSTEM).values():
+            num_unknown = num_scored = 0.0
+            for record in of_system:
+                totals = record.details.get("totals", {})
+                if "unknown" in totals:
+                    num_unknown += totals["unknown"]
+                    num_scored += totals["transitions"]
+            if num_unknown:
+                system = given.labels(of_system[0], *SYSTEM)
+                num_all = num_unknown + num_scored
+                counts.append(f"{system}, {whose} titles, {num_unknown:.0f} of {num_all:.0f}")
+    return f"transitions not scored for an unknown title: {', '.join(counts) or 'none'}"
 
 
 def figure_sizes(given: Given) -> Figure:
@@ -168,7 +174,11 @@ STATISTICS |= {"max_section_len": "longest section"}
 
 
 def table_11(given: Given) -> Table:
-    """Articles per split, section types, section statistics of the validation split. Raises BadInput: a corpus is not there."""
+    """Articles per split, section types, section statistics of the validation split.
+
+    Raises:
+        BadInput: a corpus is not there.
+    """
     cells, notes = [], []
     for corpus in given.where.get("corpus", []):
         folder = folder_of(given.data / "corpora", corpus)
@@ -176,41 +186,47 @@ def table_11(given: Given) -> Table:
             raise BadInput(
                 f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another"
             )
-        own, row = given.facts.of(corpus), given.label("corpus", corpus)
-        statistics: Any = own.get("table_11")
-        if not statistics:
-            documents = read_documents(folder / "documents.jsonl")
-            lengths = [
-                np.array([piece_count(section.text) for section in one.sections])
-                for one in documents
-            ]
-            statistics = corpus_statistics(Selection(documents, lengths, Counter()))
-        beside = {}
-        for number in given.expected.numbers:
-            if number.table != "table_11" or number.value is None:
-                continue
-            if (number.where or {}).get("corpus") == corpus:
-                beside[number.fact] = number.value / number.times
-        for fact, column in STATISTICS.items():
-            cells.append(
-                exact(
-                    row, column, statistics[fact], "count", printed=beside.get(f"table_11.{fact}")
-                )
-            )
-        dropped = (
-            ", ".join(
-                f"{reason} {count}" for reason, count in sorted(own.get("dropped", {}).items())
-            )
-            or "none"
-        )
+        # 1. Ours, beside what the paper prints of the corpus.
+        facts = given.facts.of(corpus)
+        row = given.label("corpus", corpus)
+        statistics: Any = facts.get("table_11") or _statistics(folder)
+        printed = _printed_statistics(given, corpus)
+        for name, column in STATISTICS.items():
+            of_paper = printed.get(f"table_11.{name}")
+            cells.append(exact(row, column, statistics[name], "count", printed=of_paper))
+        # 2. What they count.
+        dropped = []
+        for reason, count in sorted(facts.get("dropped", {}).items()):
+            dropped.append(f"{reason} {count}")
         notes.append(
-            f"{row}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}"
+            f"{row}: lengths in {facts.get('token_unit', LOWER_BOUND)}; "
+            f"dropped articles: {', '.join(dropped) or 'none'}"
         )
     return Table(
         "Table 11. Corpora: articles, section types, section statistics (validation split)",
         cells,
         notes,
     )
+
+
+def _statistics(folder: Path) -> Any:
+    """The statistics of a corpus whose facts have none."""
+    documents = read_documents(folder / "documents.jsonl")
+    lengths = []
+    for document in documents:
+        lengths.append(np.array([piece_count(section.text) for section in document.sections]))
+    return corpus_statistics(Selection(documents, lengths, Counter()))
+
+
+def _printed_statistics(given: Given, corpus: str) -> dict[Any, float]:
+    """What the paper prints of a corpus, by our name of the fact."""
+    printed = {}
+    for number in given.expected.numbers:
+        if number.table != "table_11" or number.value is None:
+            continue
+        if (number.where or {}).get("corpus") == corpus:
+            printed[number.fact] = number.value / number.times
+    return printed
 
 
 ACROSS = 4  # panels in a row
