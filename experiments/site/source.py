@@ -54,7 +54,7 @@ MADE_PAGES = {  # first in a section of the menu
 PARTS = {  # pages below a page of the menu, by its place
     "docs/decisions/README.md": ("docs/decisions/2*.md",),
     "docs/data_cards/contents.md": ("docs/data_cards/*.md", "data/*.md"),
-    "docs/notebooks.md": ("notebooks/*.md",),
+    "docs/notebooks.md": ("notebooks/explore_*.md",),
     "docs/model_cards/README.md": ("docs/model_cards/*.md",),
     "experiments/README.md": ("experiments/*.md", "experiments/*/*.md"),
     "reference/critics.md": ("src/longform/critics/*/README.md",),
