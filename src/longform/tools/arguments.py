@@ -59,7 +59,8 @@ def _suites(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         metavar="MODEL",
-        help="test the difference from another model, or from 'untrained': this one with random weights",
+        help="test the difference from another model, or from 'untrained': this one with random "
+        "weights",
     )
     add(
         "--metric",
@@ -70,13 +71,15 @@ def _suites(parser: argparse.ArgumentParser) -> None:
         "--ends",
         choices=ENDS,
         default="bos",
-        help="marks at the ends of a text: bos puts one before it (default: bos); the others are the papers' (docs/suites.md)",
+        help="marks at the ends of a text: bos puts one before it (default: bos); the others are "
+        "the papers' (docs/suites.md)",
     )
     add(
         "--separator",
         choices=SEPARATORS,
         default="eos",
-        help="how [SEP] between speakers is read: as the end mark, left out, or as written (default: eos)",
+        help="how [SEP] between speakers is read: as the end mark, left out, or as written "
+        "(default: eos)",
     )
     _common(parser)
 
@@ -89,7 +92,8 @@ def _generate(parser: argparse.ArgumentParser) -> None:
         "--decoder",
         action="append",
         metavar="[NAME=]KIND[:SETTING=NUMBER,...]",
-        help="such as top_k:k=40 or beam:beams=15,blocking=3; may be repeated (default: delayed_beam); "
+        help="such as top_k:k=40 or beam:beams=15,blocking=3; may be repeated "
+        "(default: delayed_beam); "
         "`longform decoders` lists all",
     )
     add(
@@ -129,7 +133,8 @@ def _verify(parser: argparse.ArgumentParser) -> None:
     add(
         "--judge",
         metavar="MODEL",
-        help="model that says whether a line supports a sentence: a folder, or OWNER/NAME@COMMIT of the hub",
+        help="model that says whether a line supports a sentence: a folder, or OWNER/NAME@COMMIT "
+        "of the hub",
     )
     _common(parser, "folder for every sentence's verdict (default: verified)", Path("verified"))
 
