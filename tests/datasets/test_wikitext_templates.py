@@ -4,6 +4,7 @@ import pytest
 
 from longform.datasets.wikipedia import wikitext
 from longform.datasets.wikipedia.convert import convert
+from longform.datasets.wikipedia.measures import Unit
 
 
 def seen(text):
@@ -305,3 +306,14 @@ def test_options_of_a_conversion_are_heeded(given):
     positional = [name for name, equals, _ in parts if not equals]
     named = {name: value for name, equals, value in parts if equals}
     assert convert(positional, named) == CONVERSIONS[given]
+
+
+def test_zero_kelvins_are_read_on_each_scale_of_temperature():
+    for code, zero in (
+        ("C", -273.15),
+        ("°C", -273.15),
+        ("F", -459.67),
+        ("°F", -459.67),
+        ("K", 0.0),
+    ):
+        assert Unit(code, "", "", "", "", 1.0, "").offset == zero
