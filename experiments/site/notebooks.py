@@ -72,7 +72,7 @@ def notebook_pages(root: Path) -> Sequence[NotebookPage]:
             executed(root, script), resources
         )
         title = markdown.split("\n", 1)[0].lstrip("# ")
-        markdown = markdown.replace("![png]", f"![{title}]")
+        markdown = markdown.replace("![png](./", f"![{title}](")
         source = f"\nMade from `{script}`, which runs as a script or opens as a notebook.\n"
         pictures = {Path(name).name: data for name, data in resources["outputs"].items()}
         pages.append(NotebookPage(script, markdown + source, pictures))
