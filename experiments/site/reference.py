@@ -84,17 +84,18 @@ def parameter_pages(schema_path: Path) -> dict[Path, str]:
         for kind in sorted(kinds):
             definition = definitions[f"{place}.{kind}"]
             lines += [f"## {kind}", "", escape(definition.get("description", "")), ""]
-            lines += [*_fields(definition, schema), ""]
+            shared = definitions[place]["properties"]
+            lines += [*_fields(definition, shared, schema), ""]
         pages[REFERENCE / f"parameters-{place}.md"] = "\n".join(lines)
     return pages
 
 
-def _fields(definition: Definition, schema: Definition) -> list[str]:
-    """A table of one kind's fields."""
+def _fields(definition: Definition, shared: Definition, schema: Definition) -> list[str]:
+    """A table of one kind's fields; ``shared`` are those that all kinds of its place have."""
     required = definition.get("required", [])
     lines = ["| field | type | default | what |", "|---|---|---|---|"]
     for name, reference in definition.get("properties", {}).items():
-        settings = _resolved(reference, schema)
+        settings = _resolved(shared[name] if reference is True else reference, schema)
         if "const" in settings:  # the kind itself
             continue
         default = "required" if name in required else _code(settings.get("default"))

@@ -200,8 +200,9 @@ def schema() -> dict[str, Any]:
         for kind, settings in room.registry.items():
             definitions[f"{name}.{kind}"] = _entry_schema(kind, settings, room, definitions)
             kinds.append({"$ref": f"#/$defs/{name}.{kind}"})
-        allowed = {"properties": {"kind": {"enum": sorted(room.registry)}}, "required": ["kind"]}
-        definitions[name] = {**allowed, "oneOf": kinds}
+        properties: dict[str, Any] = {"kind": {"enum": sorted(room.registry)}}
+        properties |= _references(room.placement, definitions)
+        definitions[name] = {"properties": properties, "required": ["kind"], "oneOf": kinds}
     # 2. Studies and critics, which hold such entries.
     study = _defined(Study, definitions)
     study["properties"]["tokenizer"] = {"$ref": "#/$defs/tokenizer"}
@@ -288,22 +289,28 @@ def _by_name(room: str) -> dict[str, Any]:
 def _entry_schema(
     kind: str, settings: type[Settings], room: Room, definitions: dict[str, Any]
 ) -> dict[str, Any]:
-    """The schema of an entry of one kind: its settings beside those of its placement."""
+    """The schema of an entry of one kind: its own settings beside the names of its placement.
+
+    What the placement's settings may be is said once, by the room that holds all kinds.
+    """
+    placement, own = _defined(room.placement, definitions), _defined(settings, definitions)
     properties: dict[str, Any] = {"kind": {"const": kind}}
-    required = ["kind"]
-    extra: Any = False
-    for part in (room.placement, settings):
-        definition = _defined(part, definitions)
-        for name in definition.get("properties", {}):
-            properties[name] = {"$ref": f"#/$defs/{part.__name__}/properties/{name}"}
-        required += definition.get("required", [])
-        extra = extra or definition.get("additionalProperties", False)
+    properties |= dict.fromkeys(placement.get("properties", {}), True)
+    properties |= _references(settings, definitions)
+    required = [*placement.get("required", []), *own.get("required", [])]
+    extra = placement.get("additionalProperties", False) or own.get("additionalProperties", False)
     return {
         "description": (settings.__doc__ or "").strip(),
         "properties": properties,
-        "required": required,
+        "required": ["kind", *required],
         "additionalProperties": extra,
     }
+
+
+def _references(settings: type[Settings], definitions: dict[str, Any]) -> dict[str, Any]:
+    """A reference to the schema of each field of a class of settings, by the field's name."""
+    names = _defined(settings, definitions).get("properties", {})
+    return {name: {"$ref": f"#/$defs/{settings.__name__}/properties/{name}"} for name in names}
 
 
 def _defined(settings: type[Settings], definitions: dict[str, Any]) -> dict[str, Any]:
