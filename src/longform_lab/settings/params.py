@@ -293,17 +293,19 @@ def _entry_schema(
 
     What the placement's settings may be is said once, by the room that holds all kinds.
     """
-    placement, own = _defined(room.placement, definitions), _defined(settings, definitions)
+    of_placement = _defined(room.placement, definitions)
+    of_settings = _defined(settings, definitions)
     properties: dict[str, Any] = {"kind": {"const": kind}}
-    properties |= dict.fromkeys(placement.get("properties", {}), True)
+    properties |= dict.fromkeys(of_placement.get("properties", {}), True)
     properties |= _references(settings, definitions)
-    required = [*placement.get("required", []), *own.get("required", [])]
-    extra = placement.get("additionalProperties", False) or own.get("additionalProperties", False)
+    required = [*of_placement.get("required", []), *of_settings.get("required", [])]
+    allows_others = of_placement.get("additionalProperties", False)
+    allows_others = allows_others or of_settings.get("additionalProperties", False)
     return {
         "description": (settings.__doc__ or "").strip(),
         "properties": properties,
         "required": ["kind", *required],
-        "additionalProperties": extra,
+        "additionalProperties": allows_others,
     }
 
 
