@@ -211,27 +211,3 @@ def test_imports_of_a_module_stand_for_what_they_bind(tree):
     }
     assert not desk.reads_files
     assert tree.module("experiments.report").imported == {"paint": ("longform.room", "paint")}
-
-
-@pytest.mark.parametrize(
-    ("text", "following", "requests"),
-    [
-        ("room/desk", "draw", [("longform.room.desk", "draw")]),
-        ("room/desk", "", [("longform.room.desk", "*")]),
-        ("room/desk.py", "", [("longform.room.desk", "*")]),
-        ("room/desk:draw", "", [("longform.room.desk", "draw")]),
-        ("room/desk.draw", "", [("longform.room.desk", "draw")]),
-        ("longform.room.desk.draw", "", [("longform.room.desk", "draw")]),
-        ("longform/room/desk", "", [("longform.room.desk", "*")]),
-        ("experiments.report", "", [("experiments.report", "*")]),
-        ("room/desk/draw", "", []),
-        ("room.desk", "", []),
-        ("longform.room.desk is here", "", []),
-        ("cellar/desk", "", []),
-        ("x; from longform.room import desk", "", [("longform.room", "desk")]),
-        ("import longform.room", "", [("longform.room", "*")]),
-        ("import numpy", "", []),
-    ],
-)
-def test_a_text_that_names_a_module_stands_for_it(tree, text, following, requests):
-    assert list(tree.named_in(text, following)) == requests

@@ -103,16 +103,6 @@ def test_titles_are_read_by_the_classifier_that_is_named(monkeypatch, tmp_path):
     assert given == [([document], tmp_path, 7)]
 
 
-def test_a_section_is_shown_by_its_beginning_and_the_end_by_the_last_words():
-    document = Document("d", "test", (Section("u", "x" * 80), Section("v", "short")))
-    spans = SectionOrder().spans(document, None, np.zeros(3))
-    text = document.text
-    assert [text[start:end] for start, end in spans] == ["x" * 60, "short", text[-30:]]
-    assert SectionOrder().spans(document, None, np.zeros(1)) == spans[:1]
-    tiny = Document("d", "test", (Section("u", "abc"),))
-    assert SectionOrder().spans(tiny, None, np.zeros(2))[-1] == (0, len(tiny.text))
-
-
 def test_validation_draws_the_same_triplets_of_a_batch_in_every_round():
     class Recorded(BridgeEncoder):
         def __init__(self):

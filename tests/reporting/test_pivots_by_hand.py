@@ -14,7 +14,6 @@ from longform_lab.reporting.printed import (
     Expected,
     Printed,
     Rule,
-    ledger_markdown,
     verdict_on,
 )
 from tests.reporting.papers.exhibits import state
@@ -120,21 +119,6 @@ def test_a_printed_number_gives_its_cell_a_verdict_or_the_reason_for_none(tmp_pa
     assert there.why == "states 4 here, 9 in the paper; few"
 
 
-def test_printed_numbers_alone_are_those_without_a_record_of_ours():
-    def labels(number):
-        return None if number.path == ("none",) else ("row", number.name)
-
-    content = {**CONTENT, "table_1": {**CONTENT["table_1"], "none": 1.0, "two": 2.0},
-               "table_2": {"x": 3.0}}  # fmt: skip
-    found = Given(Results([record("big")]), Expected("paper", content), Path())
-    cells = found.printed_alone("table_1", labels)
-    assert [(c.row, c.column, c.value, c.printed) for c in cells] == [
-        ("row", "small", None, 0.5),
-        ("row", "two", None, 2.0),
-    ]
-    assert [c.printed for c in found.printed_alone("table_2", labels)] == [3.0]  # without a rule
-
-
 @pytest.mark.parametrize(
     ("printed", "ours", "precision", "verdict"),
     [
@@ -190,30 +174,3 @@ def test_numbers_are_found_in_the_order_of_the_file_with_their_records():
     assert found["t.grid.longer.0"].cause == "" and found["t.grid.longer.0"].times == 1.0
     assert (found["facts.wiki.k"].fact, found["facts.wiki.k"].where["corpus"]) == ("k.in", "wiki")
     assert found["gone.x"].cause == "no rule leads to a record" and found["gone.x"].where is None
-
-
-def test_a_ledger_has_our_number_times_the_unit_and_the_first_system_that_ran(tmp_path):
-    state(tmp_path, "wiki", k={"in": 8})
-    records = [
-        Record("a word", "x", task="one", variant="x 2", value=0.1, low=0.05, high=0.2, units=30),
-        Record("c", "m", system="b", value=4.0, units=5),
-        Record("c", "m", system="a", value=3.004, low=1.0, high=9.0, units=7),
-    ]
-    lines = Expected("paper", LEDGER).ledger(Results(records), tmp_path)
-    by_name = {line.number: line for line in lines}
-    one = by_name["grid.row.one"]
-    assert (one.ours, one.low, one.high, one.units) == (1.0, 0.5, 2.0, 30)
-    assert one.record == "task=one critic=a word variant=x 2" and one.verdict == "within interval"
-    longer = by_name["grid.longer.0"]
-    assert (longer.ours, longer.low, longer.high, longer.units) == (3.004, None, None, 7)
-    assert longer.verdict == "within interval"
-    fact = by_name["wiki.k"]
-    assert (fact.ours, fact.verdict, fact.record) == (
-        4.0,
-        "within interval",
-        "corpus=wiki fact=k.in",
-    )
-    assert by_name["wiki.z"].verdict == "not measured here" and by_name["x"].verdict == "lost"
-    assert (one.paper, one.table, one.printed, one.cause) == ("paper", "t", 1.0, "tenths")
-    last = ledger_markdown(lines).splitlines()[-1]
-    assert last.replace(" ", "") == "|paper|7|3|||3|1|"

@@ -237,14 +237,6 @@ def test_words_are_assigned_by_what_their_topics_weigh(state, shift):
     np.testing.assert_allclose(ratios, COUNTS / chances * math.exp(top))
 
 
-def test_a_word_of_no_topic_has_the_least_probability(state):
-    scratch, _, _ = state
-    rows, columns = np.zeros((1, WIDTH)), np.zeros((WIDTH, 1))
-    ratios = np.zeros(1)
-    value = k._assign(scratch, rows, columns, np.array([2.0]), ratios)
-    assert value == pytest.approx(2 * (math.log(1e-35) + 0.5)) and ratios[0] == pytest.approx(2e35)
-
-
 def gaussian(logits, nu):
     deviation = logits - MU
     value = -MASS * expected_counts(logits, nu)[1] - 0.5 * deviation @ DENSE @ deviation
