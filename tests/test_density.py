@@ -20,6 +20,7 @@ FINISHED = (
     "longform/statistics",
     "longform/text",
     "longform/tools",
+    "longform_lab",
     "longform_lab/reporting",
     "longform_lab/settings",
     "longform_lab/study",
