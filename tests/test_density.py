@@ -7,6 +7,7 @@ from tests.shape import SOURCES
 
 CRITICS = sorted(path.parent for path in (SOURCES / "longform/critics").glob("*/__init__.py"))
 FINISHED = (
+    "longform",
     "longform/criticize",
     "longform/critics",
     *(folder.relative_to(SOURCES).as_posix() for folder in CRITICS),

@@ -1,4 +1,7 @@
-"""longform: does long generated text hang together? Five papers' critics over one set of generations."""
+"""longform: does long generated text hang together?
+
+Five papers' critics over one set of generations.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,7 @@ __all__ = ["__version__", "critics", "generate", "judge_suites", "load", "verify
 
 
 def load(name: "str | Path", **settings: Any) -> "TextCritic":
-    """A critic by its name in ``longform critics``, with its settings, or a fitted one from its file.
+    """A critic by its name in ``longform critics``, or a fitted one from its file.
 
     See :func:`longform.critics.catalogue.load`.
     """

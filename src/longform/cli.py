@@ -1,4 +1,7 @@
-"""The command ``longform``: a person's own texts under every critic, any language model, exports; see ``longform --help``."""
+"""The command ``longform``; see ``longform --help``.
+
+A person's own texts under every critic, any language model, and exports.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,14 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; bad input is one sentence and exit code 2; 1 where a critic failed and the others stand.
+    """Run the command line.
 
-    Ctrl-C is one sentence and exit code 130 at any time.
+    Returns:
+        The exit code: 2 for bad input, which is one sentence; 1 where a critic failed and the
+        others stand; 130 after Ctrl-C, which is one sentence at any time.
     """
-    # Python's own KeyboardInterrupt would not do: a module that is being imported may swallow it, and Lightning turns it
-    # into SystemExit(1)
+    # Python's own KeyboardInterrupt would not do: a module that is being imported may swallow it,
+    # and Lightning turns it into SystemExit(1).
     with Interrupt() as interrupt:
         given = _parsed(arguments)
         if given.command == "critics":
@@ -48,10 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (KeyboardInterrupt, SystemExit) as stop:
             if isinstance(stop, SystemExit) and not interrupt.heard:
                 raise
-            print(
-                f"longform: stopped; the same command goes on from {given.out}, if a critic was done",
-                file=sys.stderr,
-            )
+            goes_on = f"the same command goes on from {given.out}, if a critic was done"
+            print(f"longform: stopped; {goes_on}", file=sys.stderr)
             return STOPPED
 
 
@@ -60,6 +63,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
     from longform import __version__
 
+    # 1. The small commands.
     parser = argparse.ArgumentParser(
         prog="longform", description="Does long generated text hang together?"
     )
@@ -73,11 +77,13 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     verb.add_argument(
         "folder", type=Path, help="folder for real.jsonl and machine.jsonl; made if it is not there"
     )
+    # 2. ``criticize``.
     purpose = "compare generated with real texts under every critic that applies"
     example = "longform criticize real.jsonl first=a.jsonl second=b.jsonl"
     verb = add_command(verbs, "criticize", purpose, example)
     add = verb.add_argument
-    texts = "a folder of .txt and .md files, a .jsonl file, a column (FILE.csv:COLUMN, also .tsv and .parquet), "
+    texts = "a folder of .txt and .md files, a .jsonl file, "
+    texts += "a column (FILE.csv:COLUMN, also .tsv and .parquet), "
     texts += "- for JSON lines on standard input, or hub:OWNER/NAME@COMMIT:PATH"
     add("real", type=Path, help=f"real texts: {texts}")
     add(
@@ -88,7 +94,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add(
         "--paired",
         action="store_true",
-        help="all wrote from the same prompts: compare text by text, by id or else by place in the file",
+        help="all wrote from the same prompts: compare text by text, "
+        "by id or else by place in the file",
     )
     add(
         "--plan",
@@ -104,14 +111,15 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add(
         "--model",
-        help="causal language model for perplexity: a folder, a .gguf file, OWNER/NAME@COMMIT of the hub, or none "
-        "(default: SmolLM2, if installed)",
+        help="causal language model for perplexity: a folder, a .gguf file, "
+        "OWNER/NAME@COMMIT of the hub, or none (default: SmolLM2, if installed)",
     )
     add(
         "--encoder",
         help="folder of a sentence encoder, for BBScore, or none (default: MiniLM, if installed)",
     )
     add("--seed", type=int, default=1234, help="seed of all random draws (default: 1234)")
+    # 3. Any language model, checks of facts, and exports.
     add_commands(verbs)
     return parser.parse_args(arguments)
 

@@ -9,7 +9,8 @@ import numpy as np
 from longform.errors import BadInput, InputError, short_repr
 
 SPLITS = ("train", "validation", "test", "generated")
-SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
+# Between sections of a document's text, and of what a model generates (deng2022, released code).
+SECTION_BREAK = "\n\n"
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,8 @@ class Document:
     id: str  # unique within its corpus
     split: str  # one of ``SPLITS``
     sections: tuple[Section, ...]  # in reading order
-    edits: tuple[
-        Mapping[str, Any], ...
-    ] = ()  # what was done to the text on purpose, one record each
+    # What was done to the text on purpose, one record each.
+    edits: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def unit_id(self) -> str:
@@ -43,31 +43,38 @@ class Document:
 
     def to_record(self) -> dict[str, Any]:
         """The JSON form of ``data/corpora`` and ``data/generations``."""
-        sections = [{"title": section.title, "text": section.text} for section in self.sections]
-        return {
-            "id": self.id,
-            "split": self.split,
-            "sections": sections,
-            "edits": [dict(e) for e in self.edits],
-        }
+        sections = []
+        for section in self.sections:
+            sections.append({"title": section.title, "text": section.text})
+        edits = [dict(edit) for edit in self.edits]
+        return {"id": self.id, "split": self.split, "sections": sections, "edits": edits}
 
     @classmethod
     def from_record(cls, record: Any, where: str = "record") -> "Document":
         """Parse one JSON record; sections inside a section follow it, in reading order.
 
-        Raises InputError: a field is missing or of the wrong type; ``where`` names the place.
+        Args:
+            record: an object with ``id``, ``sections`` and, perhaps, ``split`` and ``edits``.
+            where: names the place in errors.
+
+        Raises:
+            InputError: a field is missing or of the wrong type.
         """
+        # 1. The object and what it needs.
         if not isinstance(record, dict):
+            kind = type(record).__name__
             raise InputError(
-                f"{where}: got {type(record).__name__}, a document is an object with id, split, sections"
+                f"{where}: got {kind}, a document is an object with id, split, sections"
             )
         if missing := {"id", "sections"} - record.keys():
             raise InputError(
                 f"{where}: document lacks {sorted(missing)}; add them, or convert the file first"
             )
-        if not isinstance(record["id"], str):
+        # 2. Its fields, one by one.
+        document_id = record["id"]
+        if not isinstance(document_id, str):
             raise InputError(
-                f"{where}: id is {short_repr(record['id'])}, allowed is a string; quote it"
+                f"{where}: id is {short_repr(document_id)}, allowed is a string; quote it"
             )
         split = record.get("split", "test")
         if split not in SPLITS:
@@ -76,11 +83,12 @@ class Document:
             )
         edits = record.get("edits") or []
         if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
+            value = short_repr(record["edits"])
             raise InputError(
-                f"{where}: edits is {short_repr(record['edits'])}, allowed is a list of objects; fix or drop it"
+                f"{where}: edits is {value}, allowed is a list of objects; fix or drop it"
             )
-        made = sections_of(record["sections"], f"{where} (document {record['id']!r})")
-        return cls(record["id"], split, made, tuple(edits))
+        sections = sections_of(record["sections"], f"{where} (document {document_id!r})")
+        return cls(document_id, split, sections, tuple(edits))
 
 
 def section_starts(document: Document) -> list[int]:
@@ -94,48 +102,65 @@ def section_starts(document: Document) -> list[int]:
 
 
 def sections_of(value: Any, where: str) -> tuple[Section, ...]:
-    """Sections in reading order from a list of objects with ``title``, ``text`` and, perhaps, ``sections`` of their own.
+    """Sections in reading order from a list of objects.
 
-    A section with others inside may lack a text; its title then stands over an empty one.
+    Each has ``title``, ``text`` and, perhaps, ``sections`` of its own. A section with others inside
+    may lack a text; its title then stands over an empty one.
 
-    Raises InputError: another shape, or text in a field that is not read.
+    Raises:
+        InputError: another shape, or text in a field that is not read.
     """
     if not isinstance(value, list) or not value:
         raise InputError(
-            f"{where}: sections is {short_repr(value)}, allowed is a non-empty list; give the document text"
+            f"{where}: sections is {short_repr(value)}, allowed is a non-empty list; "
+            "give the document text"
         )
-    found: list[Section] = []
-    waiting = list(reversed(value))
+    sections: list[Section] = []
+    waiting = list(reversed(value))  # the next one stands last
     while waiting:
-        section = waiting.pop()
-        allowed = "{'title': text or null, 'text': text}"
-        if not isinstance(section, dict):
-            raise InputError(f"{where}: a section is {short_repr(section)}, allowed is {allowed}")
-        title, inner = section.get("title"), section.get("sections") or []
-        text = section.get("text", "" if inner else None)
+        entry = waiting.pop()
+        # 1. Is it one?
+        if not isinstance(entry, dict):
+            raise InputError(_no_section(entry, where))
+        title, inner = entry.get("title"), entry.get("sections") or []
+        text = entry.get("text", "" if inner else None)
         if not isinstance(text, str) or not isinstance(inner, list):
-            raise InputError(f"{where}: a section is {short_repr(section)}, allowed is {allowed}")
+            raise InputError(_no_section(entry, where))
         if not isinstance(title, str | None):
+            value_of_title = short_repr(title)
+            raise InputError(f"{where}: a title is {value_of_title}, allowed is a string or null")
+        if unread := unread_fields(entry):
             raise InputError(
-                f"{where}: a title is {short_repr(title)}, allowed is a string or null"
+                f"{where}: a section has {unread}, which are not read; name them sections, "
+                "or drop them"
             )
-        if unread := unread_fields(section):
-            raise InputError(
-                f"{where}: a section has {unread}, which are not read; name them sections, or drop them"
-            )
+        # 2. What it says itself; then come those inside it.
         if text or title or not inner:
-            found.append(Section(title, text))
+            sections.append(Section(title, text))
         waiting.extend(reversed(inner))
-    return tuple(found)
+    return tuple(sections)
+
+
+def _no_section(entry: Any, where: str) -> str:
+    """An error's sentence."""
+    allowed = "{'title': text or null, 'text': text}"
+    return f"{where}: a section is {short_repr(entry)}, allowed is {allowed}"
 
 
 def unread_fields(section: Mapping[str, Any]) -> list[str]:
-    """Names of a section's fields that are not read although lists or objects in them hold two words or more."""
-    known = ("title", "text", "sections")
-    return sorted(key for key, value in section.items() if key not in known and _holds_words(value))
+    """Names of a section's fields that are not read although they hold text.
+
+    They hold text where lists or objects in them hold two words or more.
+    """
+    unread = []
+    for name, value in section.items():
+        if name not in ("title", "text", "sections") and _holds_words(value):
+            unread.append(name)
+    return sorted(unread)
 
 
 def _holds_words(value: Any) -> bool:
+    """Whether lists or objects in a value hold a text of two words or more."""
     waiting = [value] if isinstance(value, list | dict) else []
     while waiting:
         inner = waiting.pop()
@@ -154,22 +179,29 @@ def refuse_plain_text(
     wanted: str = "documents: Document(name, 'test', (Section(None, text),))",
 ) -> None:
     """Raises BadInput: a text, or a list of texts, where ``who`` takes what is ``wanted``."""
-    if isinstance(given, str) or (
-        isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], str)
-    ):
+    is_list = isinstance(given, Sequence) and len(given) > 0
+    if isinstance(given, str) or (is_list and isinstance(given[0], str)):
         raise BadInput(f"{who}: got plain text; give {wanted}")
 
 
 def in_splits(
     documents: Sequence[Document], splits: Sequence[str], who: str = "reader"
 ) -> list[Document]:
-    """The documents of some splits, maybe none. Raises BadInput: plain text, whose method ``split`` is no split."""
+    """The documents of some splits, maybe none.
+
+    Raises:
+        BadInput: plain text, whose method ``split`` is no split.
+    """
     refuse_plain_text(documents, who)
     return [document for document in documents if document.split in splits]
 
 
 def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) -> list[Document]:
-    """The documents of some splits, for a reader called ``who``. Raises BadInput: there is none, or plain text."""
+    """The documents of some splits, for a reader called ``who``.
+
+    Raises:
+        BadInput: there is none, or plain text.
+    """
     chosen = in_splits(documents, splits, who)
     if not chosen:
         raise BadInput(f"{who}: got no document of splits {list(splits)}; fix splits or the corpus")
@@ -178,7 +210,13 @@ def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) ->
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents with whatever truth is known about them: arrays of how they were made, and facts (closed-form values, what was dropped)."""
+    """Documents with whatever truth is known about them.
+
+    Attributes:
+        documents: in the order of their file.
+        truth: arrays of how they were made.
+        facts: closed-form values, and what was dropped.
+    """
 
     documents: Sequence[Document]
     truth: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -186,11 +224,15 @@ class Corpus:
 
 
 class Arrays(dict[str, np.ndarray]):
-    """Named arrays; one that is not there is bad input, since an entry of ``params.yaml`` named the wrong reader."""
+    """Named arrays.
+
+    One that is not there is bad input: an entry of ``params.yaml`` named the wrong reader.
+    """
 
     def __missing__(self, name: str) -> np.ndarray:
         raise BadInput(
-            f"predictions have no array {name!r}, its arrays are {sorted(self)}; name another reading"
+            f"predictions have no array {name!r}, its arrays are {sorted(self)}; "
+            "name another reading"
         )
 
 
@@ -198,8 +240,9 @@ class Arrays(dict[str, np.ndarray]):
 class Predictions:
     """What a model read in a set of texts.
 
-    ``arrays[name]`` has one row per unit, or, where ``name + "_lengths"`` is present, the units' rows one after another with those
-    lengths. Arrays with one row per symbol carry names that end in ``_names``.
+    ``arrays[name]`` has one row per unit, or, where ``name + "_lengths"`` is present, the units'
+    rows one after another with those lengths. Arrays with one row per symbol carry names that end
+    in ``_names``.
     """
 
     unit_ids: tuple[str, ...]
@@ -208,9 +251,8 @@ class Predictions:
 
     def __post_init__(self) -> None:
         if len(self.unit_ids) != len(self.splits):
-            raise BadInput(
-                f"predictions have {len(self.unit_ids)} unit ids but {len(self.splits)} splits; give one each"
-            )
+            ids, splits = len(self.unit_ids), len(self.splits)
+            raise BadInput(f"predictions have {ids} unit ids but {splits} splits; give one each")
         if len(set(self.unit_ids)) != len(self.unit_ids):
             raise BadInput(
                 "predictions have repeated unit ids; make them unique, results are kept per id"
@@ -225,28 +267,42 @@ class Predictions:
         )
 
     def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """Id, split and row of each named array, unit by unit; of a ragged array all rows of the unit."""
-        columns = [
-            self.ragged(name) if f"{name}_lengths" in self.arrays else self.arrays[name]
-            for name in names
-        ]
+        """Id, split and row of each named array, unit by unit.
+
+        Of a ragged array it is all rows of the unit.
+        """
+        columns: list[Iterable[np.ndarray]] = []
+        for name in names:
+            is_ragged = f"{name}_lengths" in self.arrays
+            columns.append(self.ragged(name) if is_ragged else self.arrays[name])
         return zip(self.unit_ids, self.splits, *columns, strict=True)
 
     def ragged(self, name: str) -> Iterator[np.ndarray]:
-        """Rows of a ragged array, one per unit, as views. Raises BadInput: no such array, or lengths that do not add up to it."""
+        """Rows of a ragged array, one per unit, as views.
+
+        Raises:
+            BadInput: no such array, or lengths that do not add up to it.
+        """
         lengths = self.arrays.get(name + "_lengths")
         if lengths is None or name not in self.arrays or lengths.sum() != len(self.arrays[name]):
+            names = sorted(self.arrays)
             raise BadInput(
-                f"predictions have no whole ragged array {name!r}; its arrays are {sorted(self.arrays)}"
+                f"predictions have no whole ragged array {name!r}; its arrays are {names}"
             )
         ends = np.cumsum(lengths)
-        return (
-            self.arrays[name][start:end] for start, end in zip(ends - lengths, ends, strict=True)
-        )
+        bounds = zip(ends - lengths, ends, strict=True)
+        return (self.arrays[name][start:end] for start, end in bounds)
 
 
 def ragged(name: str, rows: Iterable[Any], dtype: Any, *shape: int) -> dict[str, np.ndarray]:
-    """A ragged array, its rows (one per unit) one after another, and their lengths; ``shape``: of one entry, a number by default."""
+    """A ragged array, its rows (one per unit) one after another, and their lengths.
+
+    Args:
+        name: of the array; its lengths are called ``NAME_lengths``.
+        rows: one for each unit, each of any number of entries.
+        dtype: of the entries.
+        shape: of one entry, a number by default.
+    """
     parts = [np.asarray(row, dtype=dtype).reshape(-1, *shape) for row in rows]
     flat = np.concatenate([np.zeros((0, *shape), dtype=dtype), *parts])
     return {name: flat, f"{name}_lengths": np.array([len(part) for part in parts], dtype=np.int64)}
@@ -265,19 +321,21 @@ class Chain(Unit):
     """A discrete latent sequence of one document: states, section titles or mention tags."""
 
     symbols: tuple[str, ...]  # begin and end symbols left out
-    valid: bool = True  # False where the reader could not read the document; such a chain is counted, never scored
-    cut: bool = field(
-        default=False, kw_only=True
-    )  # whether the text ran into a limit of length: it has no end
+    # False where the reader could not read the document: such a chain is counted, never scored.
+    valid: bool = True
+    # Whether the text ran into a limit of length: it has no end.
+    cut: bool = field(default=False, kw_only=True)
 
 
 def chains_to_predictions(chains: Sequence[Chain]) -> Predictions:
     """Pack chains for ``data/predictions``: ``chain`` indexes ``symbol_names``."""
-    names = sorted({symbol for chain in chains for symbol in chain.symbols})
-    index = {name: i for i, name in enumerate(names)}
-    arrays = ragged(
-        "chain", [[index[symbol] for symbol in chain.symbols] for chain in chains], np.int32
-    )
+    symbols: set[str] = set()
+    for chain in chains:
+        symbols.update(chain.symbols)
+    names = sorted(symbols)
+    index_of = {name: index for index, name in enumerate(names)}
+    rows = [list(map(index_of.__getitem__, chain.symbols)) for chain in chains]
+    arrays = ragged("chain", rows, np.int32)
     arrays["symbol_names"] = np.array(names, dtype=np.str_)
     arrays["valid"] = np.array([chain.valid for chain in chains], dtype=bool)
     return Predictions.of(chains, arrays)
@@ -286,18 +344,22 @@ def chains_to_predictions(chains: Sequence[Chain]) -> Predictions:
 def chains_from_predictions(predictions: Predictions) -> list[Chain]:
     """Inverse of :func:`chains_to_predictions`."""
     names = predictions.arrays["symbol_names"].tolist()
-    rows = zip(predictions.rows("chain", "valid"), cut_texts(predictions), strict=True)
-    return [
-        Chain(unit, split, tuple(names[i] for i in row.tolist()), bool(valid), cut=cut)
-        for (unit, split, row, valid), cut in rows
-    ]
+    chains = []
+    rows = predictions.rows("chain", "valid")
+    for (unit_id, split, row, valid), cut in zip(rows, cut_texts(predictions), strict=True):
+        symbols = tuple(names[index] for index in row.tolist())
+        chains.append(Chain(unit_id, split, symbols, bool(valid), cut=cut))
+    return chains
 
 
 CUT = "text_cut"  # array of predictions: whether each unit's text was cut at a limit of length
 
 
 def cut_texts(predictions: Predictions) -> list[bool]:
-    """Whether each unit's text was cut at a limit of length, and so has no end; nowhere unless the predictions say so."""
+    """Whether each unit's text was cut at a limit of length, and so has no end.
+
+    None was unless the predictions say so.
+    """
     if CUT not in predictions.arrays:
         return [False] * len(predictions.unit_ids)
     return np.asarray(predictions.arrays[CUT], dtype=bool).tolist()
@@ -306,10 +368,13 @@ def cut_texts(predictions: Predictions) -> list[bool]:
 def with_cut_texts(
     predictions: Predictions, documents: Sequence[Document], cut: Sequence[Any]
 ) -> Predictions:
-    """Predictions of texts that says which of them were cut; ``cut`` has one entry for each document."""
-    known = {document.id for document, one in zip(documents, cut, strict=True) if one}
-    told = np.array([unit in known for unit in predictions.unit_ids], dtype=bool)
-    return replace(predictions, arrays={**predictions.arrays, CUT: told})
+    """Predictions that say which texts were cut; ``cut`` has one entry for each document."""
+    cut_ids = set()
+    for document, was_cut in zip(documents, cut, strict=True):
+        if was_cut:
+            cut_ids.add(document.id)
+    was_cut_by_unit = np.array([unit in cut_ids for unit in predictions.unit_ids], dtype=bool)
+    return replace(predictions, arrays={**predictions.arrays, CUT: was_cut_by_unit})
 
 
 Item = TypeVar("Item")

@@ -1,4 +1,4 @@
-"""What to install where a command meets a package of one of the package's extras that is not there: one sentence, no traceback."""
+"""What to install where a package of one of the extras is not there: one sentence, no traceback."""
 
 import sys
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ from longform.errors import BadInput
 
 def advice(extra: str, package: str) -> str:
     """The sentence."""
-    return f"package {package!r} is not installed; pip install 'longform[{extra}]' (in a clone: '.[{extra}]')"
+    commands = f"pip install 'longform[{extra}]' (in a clone: '.[{extra}]')"
+    return f"package {package!r} is not installed; {commands}"
 
 
 def check(extra: str, *packages: str) -> None:
@@ -22,7 +23,10 @@ def check(extra: str, *packages: str) -> None:
 
 @contextmanager
 def told(extra: str) -> Iterator[None]:
-    """End a program whose imports meet a package that is not installed with the sentence and exit status 2."""
+    """End a program whose imports meet a package that is not installed.
+
+    It says the sentence and ends with exit status 2.
+    """
     try:
         yield
     except ModuleNotFoundError as error:

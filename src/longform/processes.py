@@ -1,4 +1,7 @@
-"""How many processes share a stage. The environment says it, no entry does: where a stage runs changes no result beyond rounding."""
+"""How many processes share a stage.
+
+The environment says it, no entry does: where a stage runs changes no result beyond rounding.
+"""
 
 import ctypes
 import multiprocessing
@@ -16,7 +19,11 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def asked(name: str) -> int:
-    """What a variable of the environment says, 1 where it is not set. Raises BadInput: it is no whole number from 1."""
+    """What a variable of the environment says, 1 where it is not set.
+
+    Raises:
+        BadInput: it is no whole number from 1.
+    """
     value = os.environ.get(name, "1")
     if not value.isdecimal() or int(value) < 1:
         raise BadInput(
@@ -33,32 +40,38 @@ def processes() -> tuple[int, int]:
 def first_process() -> bool:
     """Whether this process is the one that writes; the others of a distributed stage only work.
 
-    A stage of one process has no others, whatever ranks the process inherits from a launcher that runs many stages;
-    Slurm's number counts where Slurm started as many processes as the stage has.
+    A stage of one process has no others, whatever ranks the process inherits from a launcher that
+    runs many stages; Slurm's number counts where Slurm started as many processes as the stage has.
     """
     devices, nodes = processes()
-    names = [
-        "RANK",
-        "LOCAL_RANK",
-        "NODE_RANK",
-    ]  # torchrun's, and what Lightning gives to those that it starts
-    names += ["SLURM_PROCID"] if os.environ.get("SLURM_NTASKS") == str(devices * nodes) else []
-    return devices * nodes == 1 or all(os.environ.get(name, "0") == "0" for name in names)
+    if devices * nodes == 1:
+        return True
+    # torchrun's, and what Lightning gives to those that it starts.
+    names = ["RANK", "LOCAL_RANK", "NODE_RANK"]
+    if os.environ.get("SLURM_NTASKS") == str(devices * nodes):
+        names.append("SLURM_PROCID")
+    return all(os.environ.get(name, "0") == "0" for name in names)
 
 
 def die_with_parent() -> None:
-    """This process ends at Ctrl-C, also where its parent does not hear it, and when its parent ends (Linux)."""
+    """This process ends at Ctrl-C, also where its parent does not hear it.
+
+    On Linux it ends when its parent ends, too.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if _libc is not None:
         _libc.prctl(TIE_TO_PARENT, signal.SIGKILL)
 
 
 def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
-    """One item after the other, or as many at once as ``LONGFORM_SYSTEMS`` says, each in a forked process that ends with this one (on Linux).
+    """One item after the other, or as many at once as ``LONGFORM_SYSTEMS`` says.
 
-    Nothing may have run in the numeric libraries yet: their threads do not survive a fork.
+    Several are each in a forked process that ends with this one (on Linux). Nothing may have run in
+    the numeric libraries yet: their threads do not survive a fork.
 
-    Raises BadInput: an item's process ended badly, by its name; or each of them would be spread over processes too.
+    Raises:
+        BadInput: an item's process ended badly, by its name; or each of them would be spread over
+            processes too.
     """
     at_once = asked("LONGFORM_SYSTEMS")
     if at_once == 1:
@@ -66,9 +79,9 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
             work(item)
         return
     if processes() != (1, 1):
-        told = "LONGFORM_SYSTEMS (REAL_SYSTEMS of make real)"
         raise BadInput(
-            f"{told} is {at_once} and LONGFORM_DEVICES or LONGFORM_NODES is set too; set one of them to 1"
+            f"LONGFORM_SYSTEMS (REAL_SYSTEMS of make real) is {at_once} and LONGFORM_DEVICES or "
+            "LONGFORM_NODES is set too; set one of them to 1"
         )
 
     def alone(item: Any) -> None:
@@ -79,17 +92,23 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
         except BadInput as error:
             sys.exit(f"longform: {error}")
 
+    # 1. Start them, so many at once.
     fork = multiprocessing.get_context("fork")
     children: list[Any] = []
     for name, item in items.items():
-        if len(running := [child.sentinel for child in children if child.is_alive()]) == at_once:
+        running = [child.sentinel for child in children if child.is_alive()]
+        if len(running) == at_once:
             wait(running)
-        children.append(fork.Process(target=alone, args=(item,), name=name, daemon=True))
-        children[-1].start()
+        child = fork.Process(target=alone, args=(item,), name=name, daemon=True)
+        children.append(child)
+        child.start()
+    # 2. Wait for all, and name those that ended badly.
+    failed = []
     for child in children:
         child.join()
-    if failed := [
-        f"{child.name} (exit status {child.exitcode})" for child in children if child.exitcode
-    ]:
-        advice = "fix what it says above and run again; where it was killed (-9), memory may lack: LONGFORM_SYSTEMS=1"
+        if child.exitcode:
+            failed.append(f"{child.name} (exit status {child.exitcode})")
+    if failed:
+        advice = "fix what it says above and run again; "
+        advice += "where it was killed (-9), memory may lack: LONGFORM_SYSTEMS=1"
         raise BadInput(f"{', '.join(failed)} stopped; {advice}")

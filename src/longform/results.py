@@ -1,4 +1,7 @@
-"""Results as records: one number with its interval, its test, and the fields by which tables, figures and claims pivot it."""
+"""Results as records: one number with its interval and its test.
+
+Tables, figures and claims pivot records by their fields.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
@@ -14,15 +17,11 @@ from longform.files.artefacts import atomic_write, json_line, read_json
 
 ANY = "*"  # what a filter wants of a field that may have any value
 ROUNDING = 1e-9  # share of a number by which a stored difference may be off
-INDEXED = (
-    "metric",
-    "critic",
-    "system",
-    "task",
-    "corpus",
-)  # fields of strings by which records are looked up
+# Fields of strings by which records are looked up.
+INDEXED = ("metric", "critic", "system", "task", "corpus")
 WORTH_AN_INDEX = 50  # records; fewer are looked through
 FEWEST_UNITS = 20  # below this many documents or items neither an interval nor a p-value is given
+AGAIN = "run the stage that writes it again"
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
 
 
@@ -30,66 +29,81 @@ DIGITS = 12  # significant digits of a stored number: the last bits depend on th
 class Record:
     """One measured number."""
 
-    critic: str  # the folder of ``critics/`` or the module of ``evaluation/`` that gave it
-    metric: str  # what is measured, in words that a table can show (``latent_ppl``, ``accuracy``)
-    corpus: str = ""  # the entry of ``corpora`` that the texts belong to
-    system: str = ""  # ``data`` for real text, else the entry of ``models`` or the decoder that wrote the text
-    titles: bool | None = (
-        None  # whether the system saw section titles; None where the question does not arise
-    )
-    task: str = (
-        ""  # a shuffle task, a suite, a decoder, a corruption; empty where there is only one
-    )
-    variant: str = ""  # which of several readers, rules or heads; empty for the default one
-    severity: float | None = None  # share of places that a corruption damaged
-    seed: int | None = None  # of training, where a system was trained more than once
-    value: float | None = None  # with its 95 % interval; None where it is not finite
+    # The folder of ``critics/`` or the module of ``evaluation/`` that gave it.
+    critic: str
+    # What is measured, in words that a table can show (``latent_ppl``, ``accuracy``).
+    metric: str
+    # The entry of ``corpora`` that the texts belong to.
+    corpus: str = ""
+    # ``data`` for real text, else the entry of ``models`` or the decoder that wrote the text.
+    system: str = ""
+    # Whether the system saw section titles; None where the question does not arise.
+    titles: bool | None = None
+    # A shuffle task, a suite, a decoder, a corruption; empty where there is only one.
+    task: str = ""
+    # Which of several readers, rules or heads; empty for the default one.
+    variant: str = ""
+    # Share of places that a corruption damaged.
+    severity: float | None = None
+    # Of training, where a system was trained more than once.
+    seed: int | None = None
+    # With its 95 % interval; None where it is not finite.
+    value: float | None = None
     low: float | None = None
     high: float | None = None
-    units: int | None = None  # documents (or items) scored, and set aside
+    # Documents (or items) scored, and set aside.
+    units: int | None = None
     excluded: int | None = None
-    better: str = ""  # ``higher``, ``lower`` or ``reference_matched``
-    reference: float | None = (
-        None  # real text's own score under the same critic, and the permutation test against it
-    )
-    difference: float | None = None  # value minus reference; leave it out and it is computed here
+    # ``higher``, ``lower`` or ``reference_matched``.
+    better: str = ""
+    # Real text's own score under the same critic, and the permutation test against it. The
+    # difference is value minus reference; leave it out and it is computed here.
+    reference: float | None = None
+    difference: float | None = None
     p_value: float | None = None
     paired: bool | None = None
-    signature: str = ""  # the critic with its settings
-    details: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what a figure or a page needs beside the number
+    # The critic with its settings.
+    signature: str = ""
+    # What a figure or a page needs beside the number.
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Fill the difference from this very record. Raises BadInput: it is given and is not ``value - reference``."""
+        """Fill the difference from this very record.
+
+        Raises:
+            BadInput: it is given and is not ``value - reference``.
+        """
         if self.reference is None or self.value is None:
             return
         difference = self.value - self.reference
         if self.difference is None:
             object.__setattr__(self, "difference", difference)
-        elif abs(self.difference - difference) > ROUNDING * max(
-            1.0, abs(self.value), abs(self.reference)
-        ):
-            place = f"{self.critic} {self.metric} {self.corpus} {self.system} {self.task} {self.variant}"
-            numbers = f"value {self.value:g}, reference {self.reference:g}, difference {self.difference:g}"
-            raise BadInput(
-                f"record {' '.join(place.split())}: {numbers}; a difference is value minus reference"
-            )
+            return
+        size = max(1.0, abs(self.value), abs(self.reference))
+        if abs(self.difference - difference) > ROUNDING * size:
+            names = (self.critic, self.metric, self.corpus, self.system, self.task, self.variant)
+            place = " ".join(" ".join(names).split())
+            numbers = f"value {self.value:g}, reference {self.reference:g}, "
+            numbers += f"difference {self.difference:g}"
+            raise BadInput(f"record {place}: {numbers}; a difference is value minus reference")
 
     def to_json(self) -> dict[str, Any]:
         """The fields that differ from their defaults, numbers to twelve significant digits."""
         blank = Record("", "")
-        return {
-            key: rounded(value)
-            for key, value in asdict(self).items()
-            if value != getattr(blank, key)
-        }
+        written = {}
+        for name, value in asdict(self).items():
+            if value != getattr(blank, name):
+                written[name] = rounded(value)
+        return written
 
 
-NAMES = tuple(one.name for one in fields(Record))
+NAMES = tuple(spec.name for spec in fields(Record))
 NEEDED = tuple(
-    one.name for one in fields(Record) if one.default is MISSING and one.default_factory is MISSING
+    spec.name
+    for spec in fields(Record)
+    if spec.default is MISSING and spec.default_factory is MISSING
 )
+IDENTIFYING = NAMES[: NAMES.index("value")]  # fields that say what was measured
 NUMBERS = ("severity", "value", "low", "high", "reference", "difference", "p_value")
 
 
@@ -97,50 +111,65 @@ class Results(tuple[Record, ...]):
     """Records in the order in which they were written."""
 
     def where(self, **wanted: Any) -> "Results":
-        """Records that have the wanted values, any of a list, or fit a pattern with ``*``. Raises BadInput: no such field."""
+        """Records that have the wanted values, any of a list, or fit a pattern with ``*``.
+
+        Raises:
+            BadInput: records have no such field.
+        """
         if unknown := sorted(wanted.keys() - set(NAMES)):
             raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
-        tests = [
-            (name, _test(wanted[name])) for name in NAMES if name in wanted and wanted[name] != ANY
-        ]
-        return Results(
-            r
-            for r in self._candidates(wanted)
-            if all(agrees(getattr(r, name)) for name, agrees in tests)
-        )
+        tests = []
+        for name in NAMES:
+            if name in wanted and wanted[name] != ANY:
+                tests.append((name, _test(wanted[name])))
+        matching = []
+        for record in self._candidates(wanted):
+            if all(agrees(getattr(record, name)) for name, agrees in tests):
+                matching.append(record)
+        return Results(matching)
 
     def _candidates(self, wanted: Mapping[str, Any]) -> "Sequence[Record]":
-        """Fewer records among which all wanted ones are: the shortest list of one indexed field's wanted value."""
+        """Fewer records, among which all wanted ones are.
+
+        They are the shortest list of one indexed field's wanted value.
+        """
         if len(self) < WORTH_AN_INDEX:
             return self
         shortest: Sequence[Record] = self
         for name in INDEXED:
             value = wanted.get(name)
             if isinstance(value, str) and ANY not in value:
-                found = self._index[name].get(value, ())
-                shortest = found if len(found) < len(shortest) else shortest
+                having_value = self._index[name].get(value, ())
+                if len(having_value) < len(shortest):
+                    shortest = having_value
         return shortest
 
     @cached_property
     def _index(self) -> Mapping[str, Mapping[str, Sequence[Record]]]:
-        """Records by the value of each indexed field: a ledger asks thousands of times for a few of many records."""
+        """Records by the value of each indexed field.
+
+        A ledger asks thousands of times for a few of many records.
+        """
         return {name: grouped(self, attrgetter(name)) for name in INDEXED}
 
     def find(self, **wanted: Any) -> Record | None:
         """The only record with these fields, or None. Raises BadInput: there are several."""
-        found = self.where(**wanted)
-        if len(found) > 1:
-            fields_ = {name: sorted({str(getattr(r, name)) for r in found}) for name in NAMES[:9]}
-            differing = {name: values for name, values in fields_.items() if len(values) > 1}
-            raise BadInput(f"{len(found)} records have {wanted}; name one of {differing} too")
-        return found[0] if found else None
+        matching = self.where(**wanted)
+        if len(matching) > 1:
+            differing = {}
+            for name in IDENTIFYING:
+                values = sorted({str(getattr(record, name)) for record in matching})
+                if len(values) > 1:
+                    differing[name] = values
+            raise BadInput(f"{len(matching)} records have {wanted}; name one of {differing} too")
+        return matching[0] if matching else None
 
     def one(self, **wanted: Any) -> Record:
-        """The only record with these fields. Raises BadInput: there is none, or there are several."""
-        found = self.find(**wanted)
-        if found is None:
+        """The only record with these fields. Raises BadInput: there is none, or several."""
+        record = self.find(**wanted)
+        if record is None:
             raise BadInput(f"no record has {wanted}; run the stage that measures it")
-        return found
+        return record
 
     def values(self, name: str) -> list[Any]:
         """The different values of one field, in order of appearance."""
@@ -148,11 +177,12 @@ class Results(tuple[Record, ...]):
 
     def groups(self, *names: str) -> "dict[tuple[Any, ...], Results]":
         """Records by the values of some fields, in order of appearance."""
-        found = grouped(self, lambda record: tuple(getattr(record, name) for name in names))
-        return {key: Results(records) for key, records in found.items()}
+        by_values = grouped(self, lambda record: tuple(getattr(record, name) for name in names))
+        return {values: Results(records) for values, records in by_values.items()}
 
 
 def _test(wanted: Any) -> Callable[[Any], bool]:
+    """What tells whether a field has the wanted value."""
     if isinstance(wanted, list | tuple):
         tests = [_test(single) for single in wanted]
         return lambda value: any(agrees(value) for agrees in tests)
@@ -170,34 +200,41 @@ def write_results(path: Path, records: Iterable[Record]) -> None:
 
 
 def read_results(*paths: Path | str) -> Results:
-    """The records of files and of whole folders in alphabetical order. Raises BadInput: no such file, or no list of records."""
+    """The records of files and of whole folders, in alphabetical order.
+
+    Raises:
+        BadInput: no such file, or no list of records.
+    """
     records: list[Record] = []
-    for path in (
-        file
-        for one in map(Path, paths)
-        for file in (sorted(one.rglob("*.json")) if one.is_dir() else [one])
-    ):
-        found = read_json(path)
-        if not isinstance(found, list) or not all(
-            isinstance(one, dict) and one.keys() <= set(NAMES) for one in found
-        ):
-            raise BadInput(f"{path}: not a list of records; run the stage that writes it again")
-        for one in found:
-            if missing := [name for name in NEEDED if name not in one]:
-                raise ArtefactError(
-                    f"{path}: a record lacks {missing}; run the stage that writes it again"
-                )
-            if wrong := [
-                name for name in NUMBERS if not isinstance(one.get(name), int | float | None)
-            ]:
-                raise ArtefactError(
-                    f"{path}: {wrong} are no numbers in a record; run the stage that writes it again"
-                )
-        try:
-            records += [Record(**one) for one in found]
-        except BadInput as error:
-            raise ArtefactError(f"{path}: {error}; run the stage that writes it again") from error
+    for path in map(Path, paths):
+        files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        for file in files:
+            records += _records_in(file)
     return Results(records)
+
+
+def _records_in(path: Path) -> list[Record]:
+    """The records of one file. Raises BadInput: no such file, or no list of records."""
+    # 1. A list of objects with the fields of records, and no others.
+    content = read_json(path)
+    if not isinstance(content, list):
+        raise BadInput(f"{path}: not a list of records; {AGAIN}")
+    for entry in content:
+        if not isinstance(entry, dict) or not entry.keys() <= set(NAMES):
+            raise BadInput(f"{path}: not a list of records; {AGAIN}")
+    # 2. Each with the fields that it needs, and with numbers where numbers belong.
+    for entry in content:
+        missing = [name for name in NEEDED if name not in entry]
+        if missing:
+            raise ArtefactError(f"{path}: a record lacks {missing}; {AGAIN}")
+        wrong = [name for name in NUMBERS if not isinstance(entry.get(name), int | float | None)]
+        if wrong:
+            raise ArtefactError(f"{path}: {wrong} are no numbers in a record; {AGAIN}")
+    # 3. Numbers that agree with each other.
+    try:
+        return [Record(**entry) for entry in content]
+    except BadInput as error:
+        raise ArtefactError(f"{path}: {error}; {AGAIN}") from error
 
 
 def rounded(value: Any) -> Any:

@@ -30,7 +30,10 @@ PARAMS = "params.yaml"
 
 
 class Settings(BaseModel):
-    """Base of all settings: unknown keys are refused, types are strict, and nothing changes afterwards."""
+    """Base of all settings.
+
+    Unknown keys are refused, types are strict, and nothing changes afterwards.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -158,7 +161,8 @@ def kind_of(
     """The class that an entry's ``kind`` names.
 
     Raises:
-        ConfigError: the entry is no mapping, has no ``kind``, or the registry has none of that name.
+        ConfigError: the entry is no mapping, has no ``kind``, or the registry has none of that
+            name.
     """
     if not isinstance(entry, Mapping):
         raise ConfigError(
@@ -170,7 +174,8 @@ def kind_of(
     if not isinstance(kind, str) or kind not in registry:
         close = did_you_mean(str(kind), registry)
         raise ConfigError(
-            f"{place}: {KIND} is {short_repr(kind)}{close}, allowed are {sorted(registry)}; fix {file}"
+            f"{place}: {KIND} is {short_repr(kind)}{close}, allowed are {sorted(registry)}; "
+            f"fix {file}"
         )
     return registry[kind]
 
@@ -231,6 +236,7 @@ def _sentence(
     settings: type[Settings], details: Sequence[ErrorDetails], place: str, file: str
 ) -> str:
     """What is wrong with an entry, what it says and what is allowed, in one sentence."""
+    # 1. A name that is not known, or one that is missing.
     first = details[0]
     *above, last = first["loc"] or ("",)
     outer = ".".join([place, *map(str, above)])
@@ -239,16 +245,18 @@ def _sentence(
     if first["type"] == "missing":
         absent = [str(detail["loc"][-1]) for detail in details if detail["type"] == "missing"]
         return f"{outer} lacks {sorted(absent)}; add them to {file}"
+    # 2. What a check of our own says.
     if first["type"] in ("value_error", "assertion_error"):
         named = ".".join([place, *map(str, first["loc"])])
         return f"{named}: {first['msg'].removeprefix('Value error, ')}; fix {file}"
-    allowed = " or ".join(dict.fromkeys(_allowed(detail) for detail in details))
-    if len(details) > 1:  # one for each type of a union, whose name stands last in each place
-        shared = [
-            parts[0]
-            for parts in zip(*(detail["loc"] for detail in details), strict=False)
-            if len(set(parts)) == 1
-        ]
+    # 3. A value of the wrong type or out of its range. A union has an error for each of its types,
+    # whose name stands last in each place.
+    allowed = " or ".join(dict.fromkeys(map(_allowed, details)))
+    if len(details) > 1:
+        shared = []
+        for parts in zip(*(detail["loc"] for detail in details), strict=False):
+            if len(set(parts)) == 1:
+                shared.append(parts[0])
         if shared and len(shared) == len(first["loc"]) - 1:
             *above, last = shared
             outer = ".".join([place, *map(str, above)])

@@ -1,4 +1,7 @@
-"""What a report writes: tables of numbers with intervals, listings of words, figures and files beside them; each as CSV and Markdown."""
+"""What a report writes, each as CSV and Markdown.
+
+These are tables of numbers with intervals, listings of words, figures, and files beside them.
+"""
 
 import csv
 import io
@@ -15,26 +18,47 @@ from typing import Any
 from longform.results import FEWEST_UNITS, Record
 
 RESOLUTION = 150  # dots per inch of a PNG
-COLOURS_OF_A_PNG = (
-    32  # lines, bands and smoothed letters need no more; a file has a quarter of the bytes
-)
+# Lines, bands and smoothed letters need no more; a file has a quarter of the bytes.
+COLOURS_OF_A_PNG = 32
 PDF = "LONGFORM_PDF"  # with this variable set, every drawing has a PDF beside its PNG
 STYLE: dict[Any, Any] = {
-    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
-    "legend.fontsize": 7, "legend.title_fontsize": 7, "legend.frameon": False, "lines.linewidth": 1.2, "figure.labelsize": 8,
-    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "svg.hashsalt": "longform",
-}  # fmt: skip
-Drawing = tuple[
-    Callable[[Any], None], tuple[float, float]
-]  # draws on a matplotlib figure; the figure's size in inches
+    # Sizes of letters, in points.
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "figure.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
+    # Lines and frames.
+    "lines.linewidth": 1.2,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    # Letters that can be searched in a PDF, and equal bytes for equal drawings.
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "longform",
+}
+# What draws on a matplotlib figure, and the figure's size in inches.
+Drawing = tuple[Callable[[Any], None], tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table with its 95 % interval; from fewer than ``FEWEST_UNITS`` units it has no interval and no p-value.
+    """One number of a table with its 95 % interval.
 
-    ``units`` and ``excluded`` are documents scored and set aside, ``p_value`` is of a test against real text; ``verdict`` and ``why``
-    compare with the paper's ``printed`` number. What is ``detail`` (single seeds, totals) is in the CSV alone.
+    From fewer than ``FEWEST_UNITS`` units it has no interval and no p-value.
+
+    Attributes:
+        row, column: where it stands.
+        value, low, high: the number and its interval.
+        units, excluded: documents scored and set aside.
+        p_value: of a test against real text.
+        printed: the paper's number.
+        verdict, why: how the two compare.
+        signature: of the critic.
+        detail: whether it is in the CSV alone (single seeds, totals).
     """
 
     row: str
@@ -58,10 +82,11 @@ class Cell:
 
     def times(self, factor: float) -> "Cell":
         """Value and interval times a factor: shares in percent."""
-        value, low, high = (
-            None if end is None else factor * end for end in (self.value, self.low, self.high)
-        )
-        return replace(self, value=value, low=low, high=high)
+        products: dict[str, Any] = {}
+        for name in ("value", "low", "high"):
+            number = getattr(self, name)
+            products[name] = None if number is None else factor * number
+        return replace(self, **products)
 
 
 FIELDS = tuple(f.name for f in fields(Cell) if f.name != "detail")
@@ -69,8 +94,10 @@ FIELDS = tuple(f.name for f in fields(Cell) if f.name != "detail")
 
 def cell(row: str, column: str, record: Record, **more: Any) -> Cell:
     """A cell from a record; ``more`` sets or replaces fields of the cell."""
-    names = ("value", "low", "high", "units", "excluded", "p_value", "signature")
-    return Cell(row, column, **{**{name: getattr(record, name) for name in names}, **more})
+    of_record = {}
+    for name in ("value", "low", "high", "units", "excluded", "p_value", "signature"):
+        of_record[name] = getattr(record, name)
+    return Cell(row, column, **{**of_record, **more})
 
 
 def exact(row: str, column: str, value: float, signature: str = "closed form", **more: Any) -> Cell:
@@ -80,7 +107,10 @@ def exact(row: str, column: str, value: float, signature: str = "closed form", *
 
 @dataclass(frozen=True)
 class Table:
-    """Cells in reading order, a caption, and notes that must be read with them; ``columns`` come first in the wide form."""
+    """Cells in reading order, a caption, and notes that must be read with them.
+
+    The named ``columns`` come first in the wide form.
+    """
 
     caption: str
     cells: Sequence[Cell]
@@ -93,22 +123,30 @@ class Table:
         (folder / f"{stem}.md").write_text(self.markdown(), encoding="utf-8")
 
     def markdown(self) -> str:
-        """The wide table: value [low, high], the printed number in parentheses, a dash for an unknown number."""
-        at = {(c.row, c.column): c for c in self.cells if not c.detail}
-        named = dict.fromkeys(column for _, column in at)
-        columns = list(
-            dict.fromkeys([*(column for column in self.columns if column in named), *named])
-        )
+        """The wide table: value [low, high], and the paper's number in parentheses.
+
+        A dash stands for an unknown number.
+        """
+        cell_at = {(cell.row, cell.column): cell for cell in self.cells if not cell.detail}
+        filled = dict.fromkeys(column for _, column in cell_at)
+        first = [column for column in self.columns if column in filled]
+        columns = list(dict.fromkeys([*first, *filled]))
         lines = []
-        for row in dict.fromkeys(row for row, _ in at):
-            cells = [at.get((row, column)) for column in columns]
-            lines.append([row, *("" if c is None else _shown(c) for c in cells)])
+        for row in dict.fromkeys(row for row, _ in cell_at):
+            line = [row]
+            for column in columns:
+                cell = cell_at.get((row, column))
+                line.append("" if cell is None else _shown(cell))
+            lines.append(line)
         return markdown_table(self.caption, ["", *columns], lines, self.notes)
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Rows of words and numbers below the names of their columns, a caption, and notes that must be read with them."""
+    """Rows of words and numbers below the names of their columns.
+
+    With a caption, and notes that must be read with them.
+    """
 
     caption: str
     header: Sequence[str]
@@ -122,9 +160,8 @@ class Listing:
 
     def markdown(self) -> str:
         """The rows as a Markdown table."""
-        return markdown_table(
-            self.caption, self.header, [[_word(v) for v in row] for row in self.rows], self.notes
-        )
+        rows = [list(map(_word, row)) for row in self.rows]
+        return markdown_table(self.caption, self.header, rows, self.notes)
 
 
 @dataclass(frozen=True)
@@ -141,14 +178,18 @@ class Figure:
         """``stem.csv``, ``stem.png``, ``stem.md``; equal numbers give equal bytes."""
         write_rows(folder / f"{stem}.csv", FIELDS, map(attrgetter(*FIELDS), self.cells))
         save_drawing((self.draw, self.size), folder / stem)
-        notes = "".join(f"- {note}\n" for note in self.notes)
-        text = f"![{stem}]({stem}.png)\n\n{self.caption}\n" + (f"\n{notes}" if notes else "")
+        text = f"![{stem}]({stem}.png)\n\n{self.caption}\n"
+        if self.notes:
+            text += "\n" + "".join(f"- {note}\n" for note in self.notes)
         (folder / f"{stem}.md").write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Files:
-    """Text files and drawings by name; with a table or listing, to whose Markdown ``more`` is added, they stand beside it."""
+    """Text files and drawings by name.
+
+    With a table or listing they stand beside it; ``more`` is added to its Markdown.
+    """
 
     texts: Mapping[str, str]
     table: Table | Listing | None = None
@@ -179,7 +220,7 @@ class Several:
     others: Mapping[str, tuple[str, Table | Listing | Figure | Files]]
 
     def save(self, folder: Path, stem: str) -> None:
-        """The first sheet as it is saved alone, the others each in its folder, all under ``stem``."""
+        """The first sheet as it is saved alone, the others in their folders, all under ``stem``."""
         self.first.save(folder, stem)
         links = []
         for name, (label, _) in self.others.items():
@@ -198,18 +239,24 @@ def _append(path: Path, text: str) -> None:
 
 
 def save_drawing(drawing: Drawing, path: Path) -> None:
-    """``path.png`` of few colours, and ``path.pdf`` where ``LONGFORM_PDF`` is set; neither holds a clock."""
+    """``path.png`` of few colours, and ``path.pdf`` where ``LONGFORM_PDF`` is set.
+
+    Neither holds a clock: equal drawings are equal files.
+    """
+    # Here, since they take long to import.
     import matplotlib
     from PIL import Image
 
     matplotlib.use("Agg")
     from matplotlib.figure import Figure as Canvas
 
+    # 1. Draw it.
     draw, size = drawing
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=size, layout="constrained")
         draw(canvas)
         _show_dollars(canvas)
+        # 2. Write it without a clock.
         if os.environ.get(PDF):
             no_clock = {"CreationDate": None, "Producer": None, "Creator": None}
             canvas.savefig(f"{path}.pdf", metadata=no_clock)
@@ -224,7 +271,10 @@ _FORMULA = re.compile(r"\$(?:10\^|\\mathdefault\{|\\sigma)[^$]*\$")
 
 
 def _show_dollars(canvas: Any) -> None:
-    """Show dollar signs of names and titles as they are; Matplotlib reads what stands between two as a formula."""
+    """Show dollar signs of names and titles as they are.
+
+    Matplotlib reads what stands between two as a formula.
+    """
     from matplotlib.text import Text
 
     for text in canvas.findobj(Text):
@@ -243,10 +293,12 @@ def write_png(picture: Any, path: Path) -> None:
 
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A CSV file; numbers to nine significant digits, nothing for None and for what is not a number."""
-    path.write_text(
-        csv_text(header, ([_plain(value) for value in row] for row in rows)), encoding="utf-8"
-    )
+    """A CSV file.
+
+    Numbers have nine significant digits; None and what is no number are left empty.
+    """
+    lines = [list(map(_plain, row)) for row in rows]
+    path.write_text(csv_text(header, lines), encoding="utf-8")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -258,23 +310,28 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
     """One record a line, its keys in alphabetical order."""
-    return "".join(
-        f"{json.dumps(record, ensure_ascii=False, sort_keys=True)}\n" for record in records
-    )
+    lines = []
+    for record in records:
+        lines.append(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
+    return "".join(lines)
 
 
-def _shown(c: Cell) -> str:
-    text = "–" if c.value is None or math.isnan(c.value) else interval(c.value, c.low, c.high)
-    return text + (f" (paper {short(c.printed)})" if c.printed is not None else "")
+def _shown(cell: Cell) -> str:
+    """A cell of a wide table."""
+    if cell.value is None or math.isnan(cell.value):
+        text = "–"
+    else:
+        text = interval(cell.value, cell.low, cell.high)
+    if cell.printed is not None:
+        text += f" (paper {short(cell.printed)})"
+    return text
 
 
 def interval(value: float, low: float | None, high: float | None) -> str:
     """``2.31 [2.28, 2.34]``, or the number alone."""
-    return (
-        short(value)
-        if low is None or high is None
-        else f"{short(value)} [{short(low)}, {short(high)}]"
-    )
+    if low is None or high is None:
+        return short(value)
+    return f"{short(value)} [{short(low)}, {short(high)}]"
 
 
 def short(value: float) -> str:
@@ -294,14 +351,16 @@ def markdown_table(
 
 
 def _word(value: Any) -> str:
+    """A value of a listing in Markdown; nothing for None and for what is no number."""
     if value is None or value != value:
         return ""
-    return (
-        short(value) if isinstance(value, float) else " ".join(str(value).split()).replace("|", "∣")
-    )
+    if isinstance(value, float):
+        return short(value)
+    return " ".join(str(value).split()).replace("|", "∣")
 
 
 def _plain(value: Any) -> Any:
+    """A value of a CSV file; nothing for None and for what is no number."""
     if value is None or value != value:
         return ""
     if isinstance(value, float):

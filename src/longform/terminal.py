@@ -1,4 +1,6 @@
-"""What all commands need of the terminal: Ctrl-C, names of systems, tables, and whether the network may be used.
+"""What all commands need of the terminal.
+
+That is Ctrl-C, names of systems, tables, and whether the network may be used.
 
 It is read before anything heavy, so it imports nothing heavy.
 """
@@ -19,7 +21,10 @@ STOPPED = 130  # exit code after Ctrl-C, as shells count it
 
 
 class Interrupt:
-    """Hears Ctrl-C while it is entered: first it ends the process at once, later it raises KeyboardInterrupt and remembers it."""
+    """Hears Ctrl-C while it is entered.
+
+    First it ends the process at once; later it raises KeyboardInterrupt and remembers it.
+    """
 
     def __init__(self) -> None:
         self.heard = False

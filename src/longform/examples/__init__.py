@@ -31,7 +31,10 @@ FILES = ("real.jsonl", "machine.jsonl")
 
 
 def write_examples(folder: Path) -> None:
-    """Write both sets as JSON lines, :data:`FILES` in a folder, which is made where it is not there."""
+    """Write both sets as JSON lines, :data:`FILES` in a folder.
+
+    The folder is made where it is not there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         packed = files(__name__).joinpath(f"{name}.gz").read_bytes()
