@@ -25,9 +25,11 @@ BEFORE = "a5734e11"  # the last commit before the corrections
 IDENTITY = list(NAMES[: NAMES.index("seed") + 1])
 FIELDS = ("value", "low", "high", "difference", "p_value")
 REASONS = {  # claim -> why its verdict changed, where the rule or the instrument did and not a number
-    "mentions_above_data_at_every_size": "one size showed every size",
+    "mentions_above_data_at_every_size": "one size showed every size; now a ladder of sizes does",
     "mauve_prefers_no_titles": "MAUVE read by a judged network, for a claim about LM1",
     "classifier_beats_unified_coherence": "a ranker of ours stood for Unified Coherence",
+    "models_stay_below_raters": "three raters, fewer than twenty units",
+    "diversity_falls_with_blocking_size": "16 texts, fewer than twenty units",
 }
 MARGIN, TRAININGS = "a margin of equivalence", "intervals cover trainings"
 MEASURED = ("holds", "contradicted", "undecided")
