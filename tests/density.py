@@ -9,6 +9,7 @@ import io
 import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 
@@ -84,41 +85,72 @@ BUDGET = {
 }
 
 
+@dataclass(frozen=True)
+class Counts:
+    """What one module has; a room's density is made of its modules' counts."""
+
+    nodes: tuple[int, ...]  # of each statement
+    comprehensions: int
+    nested: int
+    assignments: int
+    weak_names: int
+    long_lines: int
+    unexplained: tuple[str, ...]
+    unformatted: int
+
+
 def measure(folder: Path) -> Density:
     """Density of all modules below a folder."""
+    modules = [counted(path.name, path.read_text("utf-8")) for path in sorted(folder.rglob("*.py"))]
     nodes: list[int] = []
-    comprehensions = nested = assignments = weak = long_lines = unformatted = 0
     unexplained: list[str] = []
-    for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        comments = comment_lines(text)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.stmt) and not _is_docstring(node):
-                nodes.append(expression_nodes(node))
-            if isinstance(node, COMPREHENSIONS):
-                comprehensions += 1
-                nested += is_nested(node)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                assignments += 1
-                weak += node.id in WEAK_NAMES
-            if isinstance(node, FUNCTIONS) and lacks_steps(node, comments):
-                unexplained.append(f"{path.name}:{node.name}")
-        for line in text.splitlines():
-            long_lines += len(line) > LINE_LENGTH
-            unformatted += "# fmt: " in line
+    for module in modules:
+        nodes += module.nodes
+        unexplained += module.unexplained
     nodes.sort()
     per_hundred = 100 / max(len(nodes), 1)
+    assignments = sum(module.assignments for module in modules)
     return Density(
         statements=len(nodes),
         nodes_mean=fmean(nodes) if nodes else 0.0,
         nodes_median=nodes[len(nodes) // 2] if nodes else 0,
-        comprehensions=comprehensions * per_hundred,
-        nested=nested * per_hundred,
-        weak_names=100 * weak / max(assignments, 1),
-        long_lines=long_lines,
+        comprehensions=sum(module.comprehensions for module in modules) * per_hundred,
+        nested=sum(module.nested for module in modules) * per_hundred,
+        weak_names=100 * sum(module.weak_names for module in modules) / max(assignments, 1),
+        long_lines=sum(module.long_lines for module in modules),
         unexplained=tuple(unexplained),
-        unformatted=unformatted,
+        unformatted=sum(module.unformatted for module in modules),
+    )
+
+
+@cache
+def counted(name: str, text: str) -> Counts:
+    """The counts of a module by its file's name and text; a module stands in several rooms."""
+    nodes: list[int] = []
+    comprehensions = nested = assignments = weak = 0
+    unexplained: list[str] = []
+    comments = comment_lines(text)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.stmt) and not _is_docstring(node):
+            nodes.append(expression_nodes(node))
+        if isinstance(node, COMPREHENSIONS):
+            comprehensions += 1
+            nested += is_nested(node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            assignments += 1
+            weak += node.id in WEAK_NAMES
+        if isinstance(node, FUNCTIONS) and lacks_steps(node, comments):
+            unexplained.append(f"{name}:{node.name}")
+    lines = text.splitlines()
+    return Counts(
+        nodes=tuple(nodes),
+        comprehensions=comprehensions,
+        nested=nested,
+        assignments=assignments,
+        weak_names=weak,
+        long_lines=sum(len(line) > LINE_LENGTH for line in lines),
+        unexplained=tuple(unexplained),
+        unformatted=sum("# fmt: " in line for line in lines),
     )
 
 

@@ -113,16 +113,22 @@ def reached(module: str) -> tuple[frozenset[Path], frozenset[tuple[str, Path]]]:
         if file in files:
             continue
         files.add(file)
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        if file.name == "__init__.py":  # what it imports on demand, its users import themselves
-            tree = ast.Module(body=_run_at_import(tree), type_ignores=[])
-        for name in modules_of(tree):
+        for name in _modules_in(file):
             top = name.split(".")[0]
             if top in OURS:
                 waiting += files_of(name)
             elif top not in sys.stdlib_module_names:
                 outside.add((top, file))
     return frozenset(files), frozenset(outside)
+
+
+@cache
+def _modules_in(file: Path) -> tuple[str, ...]:
+    """The modules that a file imports; many jobs reach one file."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    if file.name == "__init__.py":  # what it imports on demand, its users import themselves
+        tree = ast.Module(body=_run_at_import(tree), type_ignores=[])
+    return tuple(modules_of(tree))
 
 
 def package_data(files: frozenset[Path]) -> list[Path]:
