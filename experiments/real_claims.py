@@ -65,7 +65,7 @@ ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
 # Claims that one scale judges by itself, since the other scales have none of their systems.
 ALONE: dict[str, tuple[str, frozenset[str]]] = {
     "real_ladder": (
-        "networks of 0.2 to 1.4 million weights from nothing, on cities",
+        "networks of 0.2 to 1.4 million weights from nothing, half a pass over cities",
         frozenset(
             {
                 "lm1_more_coherent",
@@ -247,11 +247,17 @@ def markdown(claims: Sequence[Judged]) -> str:
         f"Behind an undecided claim stands the smallest effect that its numbers could have found: with a power of {POWER:g}, "
         "at a level of 5 %, by each of its undecided comparisons."
     )
+    small = [one for one in claims if judged_alone(one) and one.verdict in (HOLDS, CONTRADICTED)]
+    unfinished = (
+        f"{len(small)} of the verdicts *holds* and *contradicted* are those of `real_ladder`, whose small networks were "
+        "trained once, for half a pass, and write word salad: they are no findings about trained models."
+    )
     taken = [f"Not from `{scale}`: {why}." for scale, (_, why) in sorted(ELSEWHERE.items())]
     parts = [
         "# Claims on published text",
         claims_markdown(claims),
         *([note] if waiting else []),
+        *([unfinished] if small else []),
         effects,
         " ".join(taken),
     ]
