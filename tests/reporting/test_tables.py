@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
 from longform.errors import BadInput
@@ -20,7 +21,7 @@ from longform.tables import (
     write_rows,
 )
 from longform_lab.reporting.estimates import Facts
-from longform_lab.reporting.pivot import Given, errors, mean_over_seeds
+from longform_lab.reporting.pivot import Given, errors, mean_over_seeds, panels
 from longform_lab.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
 from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, OURS
 from tests.refusals import refuses
@@ -393,3 +394,14 @@ def test_a_drawing_has_its_size_in_inches_at_the_resolution(tmp_path):
     save_drawing((lambda canvas: canvas.subplots(), (3.0, 2.0)), tmp_path / "drawing")
     with Image.open(tmp_path / "drawing.png") as picture:
         assert picture.size == (3 * RESOLUTION, 2 * RESOLUTION)
+
+
+def test_a_panel_above_a_hidden_one_labels_the_shared_axis():
+    canvas = Canvas()
+    shown = panels(canvas, 5, 3, sharex=True, sharey=True)
+    canvas.draw_without_rendering()
+    labelled = []
+    for axes in shown:
+        labelled.append(any(label.get_visible() for label in axes.get_xticklabels()))
+    # Two rows of three: below the third panel there is nothing, so it is the last of its column.
+    assert labelled == [False, False, True, True, True]

@@ -351,6 +351,9 @@ def errors(cells: Iterable[Cell | Estimate]) -> list[list[float]]:
 def panels(canvas: Any, count: int, across: int, **shared: Any) -> list[Any]:
     """Axes of a grid for so many panels; those that are left over are hidden.
 
+    Where panels share their horizontal axis, matplotlib labels its ticks in the last row alone;
+    here a panel above a hidden one is labelled too.
+
     Args:
         canvas: the matplotlib figure.
         count: of panels.
@@ -359,6 +362,8 @@ def panels(canvas: Any, count: int, across: int, **shared: Any) -> list[Any]:
     """
     down = max(-(-count // across), 1)
     axes = canvas.subplots(down, across, squeeze=False, **shared).ravel()
-    for spare in axes[count:]:
-        spare.set_axis_off()
+    for position in range(count, down * across):
+        axes[position].set_axis_off()
+        if position >= across:
+            axes[position - across].tick_params(labelbottom=True)
     return list(axes[:count])
