@@ -101,7 +101,12 @@ class Counts:
 
 def measure(folder: Path) -> Density:
     """Density of all modules below a folder."""
-    modules = [counted(path.name, path.read_text("utf-8")) for path in sorted(folder.rglob("*.py"))]
+    return measure_files(sorted(folder.rglob("*.py")))
+
+
+def measure_files(paths: Sequence[Path]) -> Density:
+    """Density of modules."""
+    modules = [counted(path.name, path.read_text("utf-8")) for path in paths]
     nodes: list[int] = []
     unexplained: list[str] = []
     for module in modules:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import density, draws
-from tests.shape import SOURCES
+from tests.shape import ROOT, SOURCES
 
 CRITICS = sorted(path.parent for path in (SOURCES / "longform/critics").glob("*/__init__.py"))
 FINISHED = (
@@ -28,6 +28,9 @@ FINISHED = (
     "synthetic_world",
 )
 
+# Folders of scripts.
+FINISHED_SCRIPTS = ("experiments/site",)
+
 PLANTED = '''
 """A docstring is no statement."""
 
@@ -44,6 +47,13 @@ def pairs(rows):
 @pytest.mark.parametrize("folder", FINISHED)
 def test_a_finished_room_keeps_the_budget_of_density(folder):
     measured = density.measure(SOURCES / folder)
+    assert measured.statements > 20
+    assert density.over_budget(measured) == {}
+
+
+@pytest.mark.parametrize("folder", FINISHED_SCRIPTS)
+def test_a_finished_folder_of_scripts_keeps_the_budget_of_density(folder):
+    measured = density.measure(ROOT / folder)
     assert measured.statements > 20
     assert density.over_budget(measured) == {}
 

@@ -1,1 +1,1 @@
-"""The site: the repository's pages, its gallery of figures and tables, and its reference, as HTML."""
+"""The site as HTML: the repository's pages, its gallery of figures and tables, its reference."""

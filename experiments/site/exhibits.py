@@ -1,4 +1,4 @@
-"""Read what runs left in git: their figures and tables, with claims, captions, pictures and commands.
+"""Read what runs left in git: figures and tables, with claims, captions, pictures and commands.
 
 The default run's stand in ``paper_figures/``, a scale's below ``experiments/scales/<scale>/``. Both
 come from the reports' own Markdown and from the ledger's ``claims.csv``.
@@ -30,7 +30,7 @@ CLAIM = re.compile(
 
 @dataclass
 class Comparison:
-    """One row of a claim: what was compared, the number with its interval, and the verdict on it."""
+    """One row of a claim: what was compared, the number with its interval, and its verdict."""
 
     row: str
     compared: str
@@ -140,14 +140,10 @@ def read_run(root: Path, home: Path, scale: str) -> Run:
     for folder in sorted(folders, key=_reading_order):
         paper = folder.relative_to(figures).parts[0]
         key = (paper, folder.name)
-        exhibit = Exhibit(
-            paper=paper,
-            name=folder.name,
-            folder=folder,
-            command=run_command if scale else report_commands.get(key, "make repro"),
-            files=_shown_files(folder),
-            claims=claims.pop(key, []),
-        )
+        # A report can be run alone in the default run only.
+        command = run_command if scale else report_commands.get(key, "make repro")
+        files = _shown_files(folder)
+        exhibit = Exhibit(paper, folder.name, folder, command, files, claims.pop(key, []))
         if exhibit.page in exhibit.files:
             _read_page(exhibit)
         exhibits.append(exhibit)
@@ -276,6 +272,7 @@ def _read_page(exhibit: Exhibit) -> None:
         text = exhibit.same_as.read_text(encoding="utf-8")
     folder = exhibit.same_as.parent if exhibit.same_as else exhibit.folder
 
+    # Each line is a picture, a row of a table, a note, or part of the caption.
     caption = []
     previous = ""
     for line in text.splitlines():
@@ -288,8 +285,7 @@ def _read_page(exhibit: Exhibit) -> None:
             if not previous.startswith("|"):
                 exhibit.tables.append([])
             if not line.startswith("|---"):
-                cells = line.strip().removeprefix("|").removesuffix("|").split("|")
-                exhibit.tables[-1].append([cell.strip() for cell in cells])
+                exhibit.tables[-1].append(_cells(line))
         elif line.startswith("- "):
             _read_note(exhibit, line)
         elif line.strip():
@@ -298,16 +294,20 @@ def _read_page(exhibit: Exhibit) -> None:
     exhibit.caption = " ".join(caption)
 
 
+def _cells(line: str) -> list[str]:
+    """The cells of a row of a Markdown table."""
+    cells = line.strip().removeprefix("|").removesuffix("|").split("|")
+    return [cell.strip() for cell in cells]
+
+
 def _read_note(exhibit: Exhibit, line: str) -> None:
-    """A line below a table: a claim that ``claims.csv`` does not have, a list of files, or a note."""
-    claim = CLAIM.fullmatch(line)
-    if claim:
-        known = [other.says for other in exhibit.claims]
-        if claim["says"] not in known:
-            reasons = [claim["reason"]] if claim["reason"] else []
-            exhibit.claims.append(
-                Claim(claim["says"], claim["source"] or "", claim["verdict"], reasons)
-            )
+    """A line below a table: a claim that ``claims.csv`` lacks, a list of files, or a note."""
+    match = CLAIM.fullmatch(line)
+    if match:
+        reasons = [match["reason"]] if match["reason"] else []
+        claim = Claim(match["says"], match["source"] or "", match["verdict"], reasons)
+        if not any(other.says == claim.says for other in exhibit.claims):
+            exhibit.claims.append(claim)
     elif not FILE_LIST.fullmatch(line):  # all files are linked anyway
         exhibit.notes.append(line.removeprefix("- "))
 

@@ -115,7 +115,9 @@ def _cards(root: Path, run: Run) -> str:
             lines += _card(root, run, exhibit)
         lines += [":::::", ""]
     lines += _other_claims(run)
-    entries = [f"{_name(run)}/{exhibit_page(run, exhibit).name}" for exhibit in run.exhibits]
+    entries = []
+    for exhibit in run.exhibits:
+        entries.append(f"{_name(run)}/{exhibit_page(run, exhibit).name}")
     return "\n".join([*lines, *toctree(entries, hidden=True), ""])
 
 
@@ -168,11 +170,13 @@ def _badge(verdict: str, count: int = 0) -> str:
 def _exhibit(root: Path, run: Run, exhibit: Exhibit) -> str:
     """The page of one figure or table."""
     page = exhibit_page(run, exhibit)
+    # Heading and caption; a caption that is long stands below a short heading.
     caption = _with_links(root, exhibit, page, exhibit.caption) or _label(exhibit)
     heading = caption if len(caption) <= CAPTION_ON_CARD else _label(exhibit)
     lines = [f"# {escape(heading)}", ""]
     if heading != caption:
         lines += [escape(caption), ""]
+    # What it shows: pictures, claims, tables, notes.
     for picture in exhibit.pictures:
         lines += [f"![{escape(heading)}]({_link(root, picture, page)})", ""]
     if exhibit.claims:
@@ -183,6 +187,7 @@ def _exhibit(root: Path, run: Run, exhibit: Exhibit) -> str:
         lines.append(f"- {escape(_with_links(root, exhibit, page, note))}")
     if len(exhibit.notes) > SHOWN_NOTES:
         lines.append(f"- {len(exhibit.notes) - SHOWN_NOTES} more in the file below")
+    # Where it comes from.
     lines += ["", f"Made by `{exhibit.command}` ({_title(run).lower()}).", ""]
     if exhibit.same_as:
         shown = exhibit.same_as.parent.relative_to(root)
@@ -246,7 +251,7 @@ def _other_claims(run: Run) -> list[str]:
 
 
 def _with_links(root: Path, exhibit: Exhibit, page: Path, text: str) -> str:
-    """Text of a report's own page, whose links lead from there, as it stands on a page of the site."""
+    """Text of a report's own page, its links changed to lead from a page of the site."""
 
     def change(match: re.Match[str]) -> str:
         target = (exhibit.same_as or exhibit.page).parent / match[2]

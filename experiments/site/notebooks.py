@@ -1,4 +1,4 @@
-"""Run the notebooks of the papers, and show them as pages: prose, code, and what it printed and drew."""
+"""Run the papers' notebooks, and show them as pages: prose, code, and what it printed and drew."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class NotebookPage:
 
 
 def notebook_scripts(root: Path) -> list[Path]:
-    """Scripts in Jupytext's percent format that ask a question of the records, relative to the repository."""
-    return [path.relative_to(root) for path in sorted((root / NOTEBOOKS).glob("explore_*.py"))]
+    """Scripts in Jupytext's percent format that explore records, relative to the repository."""
+    scripts = sorted((root / NOTEBOOKS).glob("explore_*.py"))
+    return [path.relative_to(root) for path in scripts]
 
 
 def executed(root: Path, script: Path) -> Any:

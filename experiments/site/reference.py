@@ -1,4 +1,4 @@
-"""Write the site's reference: classes and functions from their docstrings, parameters from the schema."""
+"""Write the site's reference: classes and functions by docstrings, parameters by the schema."""
 
 from __future__ import annotations
 
@@ -70,28 +70,30 @@ def _module(module: str, purpose: str) -> str:
 
 
 def parameter_pages(schema_path: Path) -> dict[Path, str]:
-    """A page for each place of the settings (``corpora``, ``models``, ...) with all its kinds."""
+    """A page for each section of the settings (``corpora``, ``models``, ...) with its kinds."""
     schema = json.loads(schema_path.read_text(encoding="utf-8"))
     definitions = schema["$defs"]
-    places: dict[str, list[str]] = {}
+    # Kinds by section: the schema names them ``section.kind``.
+    sections: dict[str, list[str]] = {}
     for name in definitions:
-        place, dot, kind = name.partition(".")
+        section, dot, kind = name.partition(".")
         if dot:
-            places.setdefault(place, []).append(kind)
+            sections.setdefault(section, []).append(kind)
+    # A page for each section.
     pages = {}
-    for place, kinds in places.items():
-        lines = [f"# {place}", ""]
+    for section, kinds in sections.items():
+        shared = definitions[section]["properties"]
+        lines = [f"# {section}", ""]
         for kind in sorted(kinds):
-            definition = definitions[f"{place}.{kind}"]
+            definition = definitions[f"{section}.{kind}"]
             lines += [f"## {kind}", "", escape(definition.get("description", "")), ""]
-            shared = definitions[place]["properties"]
             lines += [*_fields(definition, shared, schema), ""]
-        pages[REFERENCE / f"parameters-{place}.md"] = "\n".join(lines)
+        pages[REFERENCE / f"parameters-{section}.md"] = "\n".join(lines)
     return pages
 
 
 def _fields(definition: Definition, shared: Definition, schema: Definition) -> list[str]:
-    """A table of one kind's fields; ``shared`` are those that all kinds of its place have."""
+    """A table of one kind's fields; ``shared`` are those that all kinds of its section have."""
     required = definition.get("required", [])
     lines = ["| field | type | default | what |", "|---|---|---|---|"]
     for name, reference in definition.get("properties", {}).items():
@@ -107,10 +109,12 @@ def _fields(definition: Definition, shared: Definition, schema: Definition) -> l
 def _resolved(settings: Definition, schema: Definition) -> Definition:
     """Settings behind references, which are paths into the schema."""
     while "$ref" in settings:
-        place: Any = schema
-        for key in settings["$ref"].removeprefix("#/").split("/"):
-            place = place[key]
-        settings = {**place, **{k: v for k, v in settings.items() if k != "$ref"}}
+        siblings = dict(settings)  # they prevail over what is referred to
+        reference = siblings.pop("$ref")
+        target: Any = schema
+        for key in reference.removeprefix("#/").split("/"):
+            target = target[key]
+        settings = {**target, **siblings}
     return settings
 
 

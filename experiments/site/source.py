@@ -1,4 +1,4 @@
-"""Lay out what the site is generated from: the repository's pages, the files that they link to, menus.
+"""Lay out what the site is generated from: the repository's pages, their linked files, menus.
 
 The folder mirrors the repository's tree, so that relative links lead where they do on disk. The
 README is the first page; ``docs/index.md`` gives the menu: a heading is a section of it, and each
@@ -71,19 +71,25 @@ def write_source(root: Path, source: Path, notebooks: Sequence[NotebookPage] = (
         source: where the generator will read.
         notebooks: executed; without them links to notebooks lead to their scripts.
     """
-    shutil.rmtree(source, ignore_errors=True)
+    # All pages: the repository's, those that are made, and notebooks.
     runs = read_runs(root)
-    pages = {path: (root / path).read_text(encoding="utf-8") for path in repository_pages(root)}
+    pages = {}
+    for path in repository_pages(root):
+        pages[path] = (root / path).read_text(encoding="utf-8")
     pages |= gallery_pages(root, runs) | reference_pages(root)
-
     shown_at = _places_of_exhibits(root, runs)
     for notebook in notebooks:
         pages[notebook.page] = notebook.markdown
         shown_at[notebook.script] = notebook.page
+
+    # Links between them, and menus.
     links = Links(root, pages, shown_at)
     pages = links.followed()
     pages[FRONT] = pages.pop(Path("README.md"))
     _add_menus(pages)
+
+    # Pages, pictures of notebooks, and linked files, into an empty folder.
+    shutil.rmtree(source, ignore_errors=True)
     for path, text in pages.items():
         target = source / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -131,8 +137,9 @@ class Links:
         """All pages, those that links lead to among them, with their links changed."""
         changed: dict[Path, str] = {}
         while len(changed) < len(self.pages):
-            for page in [page for page in self.pages if page not in changed]:
-                changed[page] = self.redirected(page, self.pages[page])
+            for page in list(self.pages):  # a link may add one
+                if page not in changed:
+                    changed[page] = self.redirected(page, self.pages[page])
         return changed
 
     def redirected(self, page: Path, text: str) -> str:
@@ -160,38 +167,42 @@ class Links:
 
     def _target(self, page: Path, target: str) -> str:
         """Where a link of a page leads in the site; one that leads nowhere is left as it is."""
-        place = Path(os.path.normpath(page.parent / unquote(target.strip("<>"))))
-        if place in self.exhibits:
-            return os.path.relpath(self.exhibits[place], page.parent)
-        if place == Path("README.md"):
+        linked = Path(os.path.normpath(page.parent / unquote(target.strip("<>"))))
+        # What stands elsewhere in the site than in the repository.
+        if linked in self.exhibits:
+            return os.path.relpath(self.exhibits[linked], page.parent)
+        if linked == Path("README.md"):
             return os.path.relpath(FRONT, page.parent)
-        path = self.root / place
-        if place in self.pages:
+        if linked in self.pages:
             return target
+        # A folder: its README, or else a page that lists it.
+        path = self.root / linked
         if path.is_dir():
-            readme = place / "README.md"
+            readme = linked / "README.md"
             if readme in self.pages:
                 return os.path.relpath(readme, page.parent)
-            self.pages.setdefault(place / CONTENTS, _contents(self.root, place))
-            return os.path.relpath(place / CONTENTS, page.parent)
+            contents = linked / CONTENTS
+            self.pages.setdefault(contents, _contents(self.root, linked))
+            return os.path.relpath(contents, page.parent)
+        # A file: Markdown becomes a page, anything else is copied.
         if path.suffix == ".md" and path.is_file():
-            self.pages[place] = path.read_text(encoding="utf-8")
+            self.pages[linked] = path.read_text(encoding="utf-8")
         elif path.is_file():
-            self.files.add(place)
+            self.files.add(linked)
         return target
 
 
 def _places_of_exhibits(root: Path, runs: Sequence[Run]) -> dict[Path, Path]:
     """Pages of the gallery by what they show: a Markdown file, its folder, a paper's folder."""
-    places = {}
+    shown_at = {}
     for run in runs:
         for exhibit in run.exhibits:
             folder = exhibit.folder.relative_to(root)
-            places[folder.parent] = run_page(run)
-            places[folder] = exhibit_page(run, exhibit)
+            shown_at[folder.parent] = run_page(run)
+            shown_at[folder] = exhibit_page(run, exhibit)
             if exhibit.page in exhibit.files:
-                places[exhibit.page.relative_to(root)] = exhibit_page(run, exhibit)
-    return places
+                shown_at[exhibit.page.relative_to(root)] = exhibit_page(run, exhibit)
+    return shown_at
 
 
 def _contents(root: Path, folder: Path) -> str:
@@ -206,25 +217,28 @@ def _contents(root: Path, folder: Path) -> str:
 def _add_menus(pages: dict[Path, str]) -> None:
     """Menus: sections of ``docs/index.md`` at the front page, parts at the pages they belong to."""
     in_menu: set[Path] = set()
+    # The front page: the sections of the index.
     menu = []
-    for section, entries in menu_sections(pages[MENU], pages).items():
-        menu += ["", *toctree([_entry(FRONT, page) for page in entries], True, section)]
-        in_menu.update(entries)
+    for section, members in menu_sections(pages[MENU], pages).items():
+        menu += ["", *toctree(_entries(FRONT, members), hidden=True, caption=section)]
+        in_menu.update(members)
     pages[FRONT] += "\n".join([*menu, ""])
 
+    # A page with parts: those that stand in no menu yet.
     for name, patterns in PARTS.items():
-        whole = Path(name)
+        parent = Path(name)
         parts = []
         for page in pages:
             matches = any(page.match(pattern) for pattern in patterns)
-            if matches and page not in in_menu and page != whole:
+            if matches and page not in in_menu and page != parent:
                 parts.append(page)
-        entries = [_entry(whole, part) for part in parts]
-        pages[whole] += "\n".join(["", *toctree(entries, hidden=True), ""])
+        pages[parent] += "\n".join(["", *toctree(_entries(parent, parts), hidden=True), ""])
         in_menu.update(parts)
+
+    # All others are linked to but stand in no menu; Sphinx is told so.
     for page, text in pages.items():
         if page not in in_menu and page.parts[0] not in (GALLERY.name, REFERENCE.name, FRONT.name):
-            pages[page] = f"---\norphan: true\n---\n{text}"  # linked to, in no menu
+            pages[page] = f"---\norphan: true\n---\n{text}"
 
 
 def menu_sections(index: str, pages: Mapping[Path, str]) -> dict[str, list[Path]]:
@@ -243,6 +257,6 @@ def menu_sections(index: str, pages: Mapping[Path, str]) -> dict[str, list[Path]
     return sections
 
 
-def _entry(page: Path, target: Path) -> str:
-    """A page as a menu names it."""
-    return os.path.relpath(target.with_suffix(""), page.parent)
+def _entries(page: Path, targets: Sequence[Path]) -> list[str]:
+    """Pages as the menu of another page names them."""
+    return [os.path.relpath(target.with_suffix(""), page.parent) for target in targets]
