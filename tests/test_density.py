@@ -29,7 +29,10 @@ FINISHED = (
 )
 
 # Folders of scripts.
-FINISHED_SCRIPTS = ("experiments/site",)
+FINISHED_SCRIPTS = (
+    "experiments/gpu",
+    "experiments/site",
+)
 
 PLANTED = '''
 """A docstring is no statement."""

@@ -1,4 +1,7 @@
-"""One job: ``PYTHONPATH=src python -m experiments.gpu JOB``; ``--tiny`` on a processor; without a job the plans of all."""
+"""One job: ``PYTHONPATH=src python -m experiments.gpu JOB``; without a job the plans of all.
+
+``--tiny`` runs on a processor.
+"""
 
 import argparse
 import importlib
@@ -18,37 +21,27 @@ SPARE = 15.0  # seconds in which a call writes what it has
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu", description=__doc__)
-    parser.add_argument(
-        "job", nargs="?", choices=list(JOBS), help="which job; without one, the plans of all"
+    # What runs.
+    job = "which job; without one, the plans of all"
+    parser.add_argument("job", nargs="?", choices=list(JOBS), help=job)
+    tiny = "the same code on two processor cores in under a minute"
+    parser.add_argument("--tiny", action="store_true", help=tiny)
+    small = "table_1_transformer alone: two small networks, with and without dropout, on one core"
+    parser.add_argument("--small", action="store_true", help=small)
+    only = (
+        "table_1_transformer alone: one training (transformer-1), so that several processes share"
+        " a card"
     )
-    parser.add_argument(
-        "--tiny", action="store_true", help="the same code on two processor cores in under a minute"
-    )
-    parser.add_argument(
-        "--small",
-        action="store_true",
-        help="table_1_transformer alone: two small networks, with and without dropout, on one core",
-    )
-    parser.add_argument(
-        "--only",
-        metavar="RUN",
-        help="table_1_transformer alone: one training (transformer-1), so that several processes share a card",
-    )
-    parser.add_argument(
-        "--plan",
-        action="store_true",
-        help="parts, floors and predicted minutes, and nothing is run",
-    )
+    parser.add_argument("--only", metavar="RUN", help=only)
+    plan = "parts, floors and predicted minutes, and nothing is run"
+    parser.add_argument("--plan", action="store_true", help=plan)
+    # Where, how long and how.
     parser.add_argument("--out", type=Path, help="where results go (scratch/gpu/JOB/out)")
-    parser.add_argument(
-        "--state", type=Path, help="what the next call goes on from (scratch/gpu/JOB/state)"
-    )
+    state = "what the next call goes on from (scratch/gpu/JOB/state)"
+    parser.add_argument("--state", type=Path, help=state)
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long the call may take")
-    parser.add_argument(
-        "--unrecorded",
-        action="store_true",
-        help="no CUDA graphs: every update is launched by Python",
-    )
+    unrecorded = "no CUDA graphs: every update is launched by Python"
+    parser.add_argument("--unrecorded", action="store_true", help=unrecorded)
     return parser
 
 
@@ -59,15 +52,12 @@ def show_plan(name: str, tiny: bool) -> None:
 
     job: Any = importlib.import_module(JOBS[name])
     parts = job.plan(tiny)
-    print(
-        f"{name}: {sum(part.minutes for part in parts):.1f} minutes predicted; in {input_bytes(name):,} bytes;"
-    )
+    minutes = sum(part.minutes for part in parts)
+    print(f"{name}: {minutes:.1f} minutes predicted; in {input_bytes(name):,} bytes;")
     print(f"  out {', '.join(job.OUTPUTS)}")
     for part in parts:
-        floor = part.floor(NOMINAL)
-        print(
-            f"  {part.name}: {part.operations:.2g} operations, {part.moved:.2g} bytes, at least {floor:.2g} s;"
-        )
+        cost = f"{part.operations:.2g} operations, {part.moved:.2g} bytes"
+        print(f"  {part.name}: {cost}, at least {part.floor(NOMINAL):.2g} s;")
         print(f"    {part.minutes:.1f} min predicted: {part.because}")
 
 
@@ -88,10 +78,15 @@ def main(given: list[str] | None = None) -> int:
 
 
 def run_job(options: argparse.Namespace, started: float) -> None:
-    """Run a job within its time. Raises BadInput: there is no GPU, and the job is not to be tiny."""
+    """Run a job within its time.
+
+    Raises:
+        BadInput: there is no GPU, and the job is not to be tiny.
+    """
     from experiments.gpu.frame import REPORT, AtWork, Call, Report, measured_ceilings
     from longform.language_models.device import chosen_device, set_products
 
+    # What may run where.
     job: Any = importlib.import_module(JOBS[options.job])
     if (options.small or options.only) and options.job != "table_1_transformer":
         raise BadInput(f"gpu {options.job}: --small and --only are for table_1_transformer alone")
@@ -100,14 +95,11 @@ def run_job(options: argparse.Namespace, started: float) -> None:
     short = options.tiny or options.small
     if device.type == "cpu" and not short:
         raise BadInput(
-            f"gpu {options.job}: no GPU is here; run it on a machine with one, or give --tiny for two cores"
+            f"gpu {options.job}: no GPU is here; run it on a machine with one, or give --tiny for"
+            " two cores"
         )
-    form = "_small" if options.small else "_tiny" if options.tiny else ""
-    home = Path("scratch") / "gpu" / f"{options.job}{form}"
-    out = options.out or home / (f"out-{options.only}" if options.only else "out")
-    state = options.state or home / "state"
-    for folder in (out, state):
-        folder.mkdir(parents=True, exist_ok=True)
+    out, state = folders(options)
+    # The work, while other processes see that it goes on.
     at_work = AtWork(Path("scratch") / "gpu" / "at_work", options.only or options.job)
     at_work.enter()
     try:
@@ -115,9 +107,8 @@ def run_job(options: argparse.Namespace, started: float) -> None:
         report = Report(out / REPORT, ceilings, neighbours=at_work.others)
         tflops, terabytes = ceilings.flops / 1e12, ceilings.bandwidth / 1e12
         print(f"{ceilings.device}: {tflops:.3g} Tflop/s, {terabytes:.3g} TB/s", flush=True)
-        record = device.type == "cuda" and not options.unrecorded
-        if record:
-            record = recording_works(device, report)
+        may_record = device.type == "cuda" and not options.unrecorded
+        record = may_record and recording_works(device, report)
         deadline = started + 60 * options.minutes - SPARE
         call = Call(
             device, options.tiny, record, out, state, deadline, report, options.small, options.only
@@ -128,19 +119,36 @@ def run_job(options: argparse.Namespace, started: float) -> None:
     print(f"{options.job}: {time.monotonic() - started:.0f} s in all", flush=True)
 
 
+def folders(options: argparse.Namespace) -> tuple[Path, Path]:
+    """Where results go and where a later call goes on from; both are made."""
+    form = ""
+    if options.tiny:
+        form = "_tiny"
+    if options.small:
+        form = "_small"
+    home = Path("scratch") / "gpu" / f"{options.job}{form}"
+    name = f"out-{options.only}" if options.only else "out"
+    out = options.out or home / name
+    state = options.state or home / "state"
+    for folder in (out, state):
+        folder.mkdir(parents=True, exist_ok=True)
+    return out, state
+
+
 def recording_works(device: Any, report: Any) -> bool:
     """Whether recorded updates are the launched ones, each with a dropout mask of its own."""
     from experiments.gpu.training import ALLOWED_GAP, Recorder, mask_check, recording_gap
 
-    gap, masks = recording_gap(device, Recorder), mask_check(device, Recorder)
+    gap = recording_gap(device, Recorder)
+    masks = mask_check(device, Recorder)
     report.facts["recording gap"] = gap
     report.facts["two replays apart, nats"] = asdict(masks)
     works = gap <= ALLOWED_GAP and masks.passes
-    then = "updates are recorded" if works else "updates are launched one by one, which is slower"
+    consequence = "recorded" if works else "launched one by one, which is slower"
     print(
         f"recorded updates part from launched ones by {gap:.2g} of their way, allowed is"
-        f" {ALLOWED_GAP}; losses of two replays lie {masks.with_dropout:.2g} nats apart with dropout,"
-        f" {masks.without:.2g} without: {then}"
+        f" {ALLOWED_GAP}; losses of two replays lie {masks.with_dropout:.2g} nats apart with"
+        f" dropout, {masks.without:.2g} without: updates are {consequence}"
     )
     return works
 

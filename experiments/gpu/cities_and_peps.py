@@ -1,28 +1,37 @@
-"""deng2022 on two domains of real text: SmolLM2 finetuned on cities and PEPs, with and without titles, three times each.
+"""deng2022 on two domains of real text: SmolLM2 finetuned on cities and PEPs, three times each.
 
-The stages are those of the scale ``gpu_domains``. The card trains, reads word PPL and writes. Sections, mentions and topics are
-read on a processor afterwards: MiniLM would be 90 MB more to bring, and reads 1,800 articles in minutes.
+With and without titles. The stages are those of the scale ``gpu_domains``. The card trains, reads
+word PPL and writes. Sections, mentions and topics are read on a processor afterwards: MiniLM would
+be 90 MB more to bring, and reads 1,800 articles in minutes.
 """
+
+from typing import Any
 
 from experiments.gpu.frame import Call, Part
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage, smollm2_training
 
 SYSTEMS = 6  # of a corpus: with and without titles, three trainings
 CONTEXT, PASSES, BATCH = 2_048, 3, 8
-ARTICLES, AT_ONCE, PROCESSES = 150, 80, 4  # articles of a system, rows of a process, processes
-STEP = 0.06  # assumed: seconds in which each of four processes gets a token for each of its rows, float32
+ARTICLES = 150  # of a system
+AT_ONCE = 80  # rows of a process
+PROCESSES = 4
+# Seconds in which each of four processes gets a token for each of its rows, in float32; assumed.
+STEP = 0.06
 TAIL = 1_500  # steps in which the last articles of a system end, assumed
 READ_A_SECOND = 69_000  # tokens; measured on one H100 in float32
+LOAD = 5  # seconds to load a network, assumed
 START = 15  # seconds to load, save and validate a network, assumed
-# rows of 2,048 tokens and tokens of the split for training, tokens of test texts, measured with SmolLM2's tokenizer; tokens of
-# a text that a network writes, assumed to be as long as a real one
-CITIES = {"rows": 429, "tokens": 450_243, "test": 181_853, "written": 1_140}
-PEPS = {"rows": 314, "tokens": 332_188, "test": 135_491, "written": 1_378}
+# Rows of 2,048 tokens and tokens of the split for training, tokens of test texts, measured with
+# SmolLM2's tokenizer; tokens of an article that a network writes, assumed to be as long as a real
+# one.
+CITIES = {"rows": 429, "tokens": 450_243, "test": 181_853, "article": 1_140}
+PEPS = {"rows": 314, "tokens": 332_188, "test": 135_491, "article": 1_378}
 
 
 def training(corpus: str, size: dict[str, int]) -> Stage:
     """Six trainings on a corpus."""
-    rows, tokens = size["rows"] * PASSES * SYSTEMS, size["tokens"] * PASSES * SYSTEMS
+    rows = size["rows"] * PASSES * SYSTEMS
+    tokens = size["tokens"] * PASSES * SYSTEMS
     cost = smollm2_training(rows / BATCH, tokens, rows * CONTEXT)
     cost["minutes"] += SYSTEMS * START / 60
     cost["because"] += f", and {START} s to load and save each of {SYSTEMS}"
@@ -35,76 +44,82 @@ def writing() -> tuple[Stage, ...]:
     for seed in range(1, 4):
         for corpus, size in (("wiki", CITIES), ("peps", PEPS)):
             for titles in ("with_titles", "without_titles"):
-                tokens = ARTICLES * size["written"]
-                steps = tokens / AT_ONCE + TAIL
                 words = f"generate articles {corpus} smollm2 --only smollm2-{titles}-seed_{seed}"
-                because = (
-                    f"a share of {steps:.0f} steps of {STEP * 1e3:.0f} ms (assumed), four at once"
-                )
-                operations, moved = 2 * SMOLLM2_WEIGHTS * tokens, steps * 4 * SMOLLM2_WEIGHTS
-                minutes = steps * STEP / 60 / PROCESSES
                 beside = len(stages) % PROCESSES > 0
-                stages.append(Stage(words, operations, moved, minutes, because, beside))
+                stages.append(writing_of_a_system(words, size["article"], beside))
     return tuple(stages)
+
+
+def writing_of_a_system(words: str, tokens_of_an_article: int, beside: bool) -> Stage:
+    """The articles of one system, whose process shares the card with others."""
+    tokens = ARTICLES * tokens_of_an_article
+    steps = tokens / AT_ONCE + TAIL
+    operations = 2 * SMOLLM2_WEIGHTS * tokens
+    moved = steps * 4 * SMOLLM2_WEIGHTS
+    minutes = steps * STEP / 60 / PROCESSES
+    because = f"a share of {steps:.0f} steps of {STEP * 1e3:.0f} ms (assumed), four at once"
+    return Stage(words, operations, moved, minutes, because, beside)
 
 
 def reading() -> Stage:
     """Word PPL of the test texts by all twelve systems."""
     tokens = SYSTEMS * (CITIES["test"] + PEPS["test"])
-    minutes = (tokens / READ_A_SECOND + 2 * SYSTEMS * 5) / 60
+    seconds_to_load = 2 * SYSTEMS * LOAD
+    minutes = (tokens / READ_A_SECOND + seconds_to_load) / 60
     because = (
-        f"{tokens:.2g} tokens at {READ_A_SECOND:,} a second (measured), 5 s to load each network"
+        f"{tokens:.2g} tokens at {READ_A_SECOND:,} a second (measured), {LOAD} s to load each"
+        " network"
     )
     return Stage("read articles perplexity", 2 * SMOLLM2_WEIGHTS * tokens, 0, minutes, because)
 
 
-TINY_CRITIC = {"schedule": {"epochs": 1, "validations": 1}, "max_length": 32}
+# What the tiny form overrides of the scale.
+TINY_FILES = {"filters": {"min_sections": 2, "min_title_count": 2, "min_tokens": 1}}
+TINY_TRAINING = {
+    "context": 64,
+    "validation_documents": 2,
+    "schedule": {"batch": 8, "epochs": 0.1, "validations": 1},
+}
+TINY_SAMPLING = {
+    "documents": 2,
+    "batch": 2,
+    "max_tokens": 60,
+    "context_overlap": 20,
+    "window": 48,
+    "redraws": 0,
+}
+TINY_CRITIC = {
+    "schedule": {"epochs": 1, "validations": 1},
+    "max_length": 32,
+    "base": None,
+    "shape": {
+        "model_type": "bert",
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 64,
+    },
+}
+TINY_LOG_PROBS = {"log_probs": {"window": 64}, "recent": {"window": 64}}
+TINY_TITLES = {"titles": {"max_length": 32}, "recent": {"max_length": 32}}
+TINY: dict[str, Any] = {
+    "corpora_from_files": {"peps": TINY_FILES, "peps_recent": TINY_FILES},
+    "articles.seeds": 1,
+    # After so few updates no text has titles.
+    "articles.titles": ["without"],
+    "without": {"articles.critics.section_order.scores.metrics": ["latent_ppl_written"]},
+    "articles.training": TINY_TRAINING,
+    "articles.sampling": TINY_SAMPLING,
+    "articles.critics.perplexity.predictions": TINY_LOG_PROBS,
+    "articles.critics.section_order.train": TINY_CRITIC,
+    "articles.critics.section_order.predictions": TINY_TITLES,
+}
+
 JOB = ScaleJob(
     name="cities_and_peps",
     scale="gpu_domains",
-    tiny={
-        "corpora_from_files": {
-            name: {"filters": {"min_sections": 2, "min_title_count": 2, "min_tokens": 1}}
-            for name in ("peps", "peps_recent")
-        },
-        "articles.seeds": 1,
-        # after so few updates no text has titles
-        "articles.titles": ["without"],
-        "without": {"articles.critics.section_order.scores.metrics": ["latent_ppl_written"]},
-        "articles.training": {
-            "context": 64,
-            "validation_documents": 2,
-            "schedule": {"batch": 8, "epochs": 0.1, "validations": 1},
-        },
-        "articles.sampling": {
-            "documents": 2,
-            "batch": 2,
-            "max_tokens": 60,
-            "context_overlap": 20,
-            "window": 48,
-            "redraws": 0,
-        },
-        "articles.critics.perplexity.predictions": {
-            "log_probs": {"window": 64},
-            "recent": {"window": 64},
-        },
-        "articles.critics.section_order.train": {
-            **TINY_CRITIC,
-            "base": None,
-            "shape": {
-                "model_type": "bert",
-                "hidden_size": 16,
-                "num_hidden_layers": 1,
-                "num_attention_heads": 2,
-                "intermediate_size": 32,
-                "max_position_embeddings": 64,
-            },
-        },
-        "articles.critics.section_order.predictions": {
-            "titles": {"max_length": 32},
-            "recent": {"max_length": 32},
-        },
-    },
+    tiny=TINY,
     stages=(
         Stage("corpus wiki"),
         Stage("corpus peps"),

@@ -1,4 +1,7 @@
-"""What an update costs the host and how many kernels it launches, found on a processor with a network as deep and very narrow."""
+"""What an update costs the host and how many kernels it launches.
+
+Measured on a processor, with a network that is as deep and very narrow.
+"""
 
 import statistics
 import time
@@ -12,23 +15,22 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from experiments.gpu.training import Recipe, Rows, Training
 
-NO_KERNEL = (
-    "_unsafe_view",
-    "empty",
-    "empty_like",
-    "empty_strided",
-)  # bookkeeping and memory, though no views by their schema
+# Bookkeeping and memory, though no views by their schema.
+NO_KERNEL = ("_unsafe_view", "empty", "empty_like", "empty_strided")
 WIDTH, BATCH, LENGTH, UPDATES = 8, 8, 32, 12  # so small that arithmetic is nothing beside the calls
 
 
 @dataclass(frozen=True)
 class HostCost:
-    """Of one update."""
+    """Of one update.
 
-    kernels: int  # calls that compute: each is a kernel on a GPU
-    seconds: (
-        float  # of a processor, which is what an update takes at least where it is not recorded
-    )
+    Attributes:
+        kernels: calls that compute; each is a kernel on a GPU.
+        seconds: of a processor, which an update takes at least where it is not recorded.
+    """
+
+    kernels: int
+    seconds: float
 
 
 class Calls(TorchDispatchMode):
@@ -48,7 +50,7 @@ class Calls(TorchDispatchMode):
 
 @cache
 def host_cost(layers: int) -> HostCost:
-    """Of an update of a GPT-2 of so many layers, through the loop that the jobs train with, unrecorded."""
+    """Of an unrecorded update of a GPT-2 of so many layers, in the loop that all jobs share."""
     sizes = {"n_layer": layers, "n_embd": WIDTH, "n_head": 1, "n_positions": LENGTH}
     network = GPT2LMHeadModel(GPT2Config(vocab_size=56, bos_token_id=0, eos_token_id=0, **sizes))
     rows = Rows([[1] * LENGTH] * BATCH, torch.device("cpu"))

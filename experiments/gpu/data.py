@@ -1,11 +1,13 @@
-"""Published texts and weights that the jobs read: in an ignored folder, which ``python -m experiments.gpu.pack`` fills.
+"""Published texts and weights that the jobs read, in an ignored folder.
 
-Texts travel as one archive, weights in parts that fit into a call each; on the machine both become ``raw``.
+``python -m experiments.gpu.pack`` fills it. Texts travel as one archive, weights in parts that fit
+into a call each; on the machine both become ``raw``.
 """
 
 import lzma
 import shutil
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from longform.errors import BadInput
@@ -17,31 +19,29 @@ RAW = "raw"  # below it: texts by the names of the scales' lists, and the packag
 TEXTS = "texts.tar.xz"
 PART = 33 * 2**20  # bytes of a part: a call carries 64 MiB, of which the repository takes 20
 WEIGHTS = Path(SMOLLM2["package"]) / SMOLLM2["file"]  # below raw, as the package has it
-
-
 HOW = "fill the folder by `python -m experiments.gpu.pack FOLDER` and bring it (docs/one_gpu.md)"
 
 
-def parts_of(place: Path) -> list[Path]:
+def parts_of(path: Path) -> list[Path]:
     """The parts of a file that are there, in order."""
-    return sorted(place.parent.glob(f"{place.name}.part*"))
+    return sorted(path.parent.glob(f"{path.name}.part*"))
 
 
-def split(source: Path, place: Path) -> list[Path]:
+def split(source: Path, target: Path) -> list[Path]:
     """Write a file in parts of at most ``PART`` bytes; how many there are stands in their names."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    for old in parts_of(place):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for old in parts_of(target):
         old.unlink()
     count = -(-source.stat().st_size // PART)
     with source.open("rb") as opened:
         for number in range(1, count + 1):
-            part = place.with_name(f"{place.name}.part{number}of{count}")
+            part = target.with_name(f"{target.name}.part{number}of{count}")
             part.write_bytes(opened.read(PART))
-    return parts_of(place)
+    return parts_of(target)
 
 
 def open_data(data: Path) -> None:
-    """Make ``raw`` of what travelled, where it is not whole yet.
+    """Make ``raw`` of what travelled, where it is not complete yet.
 
     Raises:
         BadInput: a part has not come yet.
@@ -51,19 +51,21 @@ def open_data(data: Path) -> None:
         if not (data / TEXTS).is_file():
             raise BadInput(f"{data / TEXTS}: not there; {HOW}")
         extract(data / TEXTS, raw)
-    place = raw / WEIGHTS
-    if place.is_file():
-        return
-    parts = parts_of(data / WEIGHTS.name)
-    wanted = int(parts[0].name.rpartition("of")[2]) if parts else 1
-    if len(parts) < wanted:
-        there = [part.name.rpartition(".")[2] for part in parts]
-        raise BadInput(f"{place}: {there} of {wanted} parts are here; {HOW}")
-    place.parent.mkdir(exist_ok=True)
-    with atomic_write(place) as fresh, fresh.open("wb") as whole:
+    if not (raw / WEIGHTS).is_file():
+        join(parts_of(data / WEIGHTS.name), raw / WEIGHTS)
+
+
+def join(parts: Sequence[Path], target: Path) -> None:
+    """Inverse of :func:`split`. Raises BadInput: a part is missing."""
+    count = int(parts[0].name.rpartition("of")[2]) if parts else 1
+    if len(parts) < count:
+        present = [part.name.rpartition(".")[2] for part in parts]
+        raise BadInput(f"{target}: {present} of {count} parts are here; {HOW}")
+    target.parent.mkdir(exist_ok=True)
+    with atomic_write(target) as fresh, fresh.open("wb") as joined:
         for part in parts:
             with part.open("rb") as opened:
-                shutil.copyfileobj(opened, whole)
+                shutil.copyfileobj(opened, joined)
 
 
 def compress(source: Path, archive: Path) -> None:

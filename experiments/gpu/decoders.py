@@ -1,25 +1,19 @@
-"""massarelli2020 with a network that knows its pages: SmolLM2 reads all cities twenty times, then every decoder writes.
+"""massarelli2020 with a network that knows its pages: SmolLM2 reads all cities twenty times.
 
-The stages are those of the scale ``gpu_decoders``. The card trains and writes; what the texts are worth is read on a processor
-afterwards (``--finish``): the fact checker is a small network beside an index of pages, and minutes of a card are dearer.
+Then every decoder writes. The stages are those of the scale ``gpu_decoders``. The card trains and
+writes; the texts are judged on a processor afterwards (``python -m experiments.gpu.finish``): the
+fact checker is a small network beside an index of pages, and minutes of a card are dearer.
 """
 
 from experiments.gpu.frame import Call, Part
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage, smollm2_training
 
 STEP = 0.05  # assumed: seconds in which a batch of rows gets a token, launched kernel by kernel
-NEW_TOKENS, PREFIX = (
-    256,
-    26,
-)  # of a continuation (section 5); of a title and a first sentence, measured
+NEW_TOKENS = 256  # of a continuation (section 5)
+PREFIX = 26  # tokens of a title and a first sentence, measured
 BATCH = 100
-ROWS, TOKENS, CONTEXT, PASSES = (
-    1_147,
-    982_454,
-    1_024,
-    20,
-)  # of the cities with SmolLM2's tokenizer, measured
-
+CONTEXT, PASSES = 1_024, 20
+ROWS, TOKENS = 1_147, 982_454  # of the cities with SmolLM2's tokenizer, measured
 
 TRAINING = smollm2_training(ROWS * PASSES / 16, TOKENS * PASSES, ROWS * PASSES * CONTEXT)
 
@@ -29,42 +23,45 @@ def writing(words: str, prefixes: int, steps: float, rows: float) -> Stage:
 
     Args:
         prefixes: how many are continued.
-        steps: tokens that a batch gets one after another, in continuations, all decoders and draws together.
+        steps: continuations that a batch writes one after another, all decoders and draws together.
         rows: hypotheses of a prefix, all decoders and draws together.
     """
     batches = -(-prefixes // BATCH)
     tokens = prefixes * rows * (NEW_TOKENS + PREFIX)
+    new_tokens = batches * steps * NEW_TOKENS  # one after another
     operations = 2 * SMOLLM2_WEIGHTS * tokens
-    moved = batches * steps * NEW_TOKENS * 4 * SMOLLM2_WEIGHTS
-    minutes = batches * steps * NEW_TOKENS * STEP / 60
-    because = (
-        f"{batches} batches of {steps:.0f} continuations, {STEP * 1e3:.0f} ms a token (assumed)"
-    )
-    return Stage(words, operations, moved, minutes, because)
+    moved = new_tokens * 4 * SMOLLM2_WEIGHTS
+    minutes = new_tokens * STEP / 60
+    batch = f"{steps:.0f} continuations, {STEP * 1e3:.0f} ms a token (assumed)"
+    return Stage(words, operations, moved, minutes, f"{batches} batches of {batch}")
 
 
-# Three draws of top-k, top-p, min-p, typical; greedy, four beams, a contrastive search: one each; delayed beams go
-# sentence by sentence and wait for the longest of a batch, about 2.5 continuations a draw.
-TEST = writing("decode facts test", 200, 4 * 3 + 6 + 3 * 2.5, 4 * 3 + 1 + 15 * 3 + 6 + 5 + 3 * 6)
+# Delayed beams go sentence by sentence and wait for the longest of a batch.
+DELAYED = 2.5  # continuations of a draw
+# Three draws of top-k, top-p, min-p, typical; greedy, four beams, a contrastive search: one each.
+TEST_STEPS = 4 * 3 + 6 + 3 * DELAYED
+TEST_ROWS = 4 * 3 + 1 + 15 * 3 + 6 + 5 + 3 * 6
+TEST = writing("decode facts test", 200, TEST_STEPS, TEST_ROWS)
 # Three draws; greedy, five beams; four delayed beams.
-SWEEP = writing("decode facts sweep", 64, 3 + 6 + 4 * 2.5, 3 + 1 + 15 * 5 + 4 * 6)
+SWEEP_STEPS = 3 + 6 + 4 * DELAYED
+SWEEP_ROWS = 3 + 1 + 15 * 5 + 4 * 6
+SWEEP = writing("decode facts sweep", 64, SWEEP_STEPS, SWEEP_ROWS)
+
+# What the tiny form overrides of the scale.
+TINY_TRAINING = {"context": 64, "schedule": {"batch": 8, "epochs": 0.2, "validations": 1}}
+TINY_CHECKER = {"size": 8, "schedule": {"epochs": 1, "validations": 1}}
+TINY = {
+    "decoding.training": TINY_TRAINING,
+    "corpora_from_files.claims": {"statements": 20},
+    "facts.sampling": {"new_tokens": 10},
+    "facts.runs": {"test": {"documents": 2}, "sweep": {"documents": 2}},
+    "facts.critics.verifiability.train": TINY_CHECKER,
+}
 
 JOB = ScaleJob(
     name="decoders",
     scale="gpu_decoders",
-    tiny={
-        "decoding.training": {
-            "context": 64,
-            "schedule": {"batch": 8, "epochs": 0.2, "validations": 1},
-        },
-        "corpora_from_files.claims": {"statements": 20},
-        "facts.sampling": {"new_tokens": 10},
-        "facts.runs": {"test": {"documents": 2}, "sweep": {"documents": 2}},
-        "facts.critics.verifiability.train": {
-            "size": 8,
-            "schedule": {"epochs": 1, "validations": 1},
-        },
-    },
+    tiny=TINY,
     stages=(
         Stage("corpus read"),
         Stage("corpus encyclopedia"),

@@ -1,6 +1,7 @@
-"""What a job's card left to a processor: ``python -m experiments.gpu.finish JOB`` reads the texts that came back and adds their records.
+"""What a job's card left to a processor: ``python -m experiments.gpu.finish JOB``.
 
-It needs the data (``python -m experiments.gpu.pack``) and, in ``--out``, the files of the job's calls.
+It reads the texts that came back and adds their records. It needs the data
+(``python -m experiments.gpu.pack``) and, in ``--out``, the files of the job's calls.
 """
 
 import argparse
@@ -21,17 +22,21 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--state", type=Path, help="where to work (scratch/gpu/JOB/finish)")
     parser.add_argument("--tiny", action="store_true", help="of its tiny form")
     options = parser.parse_args(given)
-    place = Path("scratch") / "gpu" / (f"{options.job}_tiny" if options.tiny else options.job)
-    job: Any = getattr(importlib.import_module(JOBS[options.job]), "JOB", None)
     try:
-        if job is None:
-            raise BadInput(f"gpu finish: {options.job} leaves nothing to a processor")
-        out, state = options.out or place / "out", options.state or place / "finish"
-        job.finish(out, state, options.tiny)
+        finish(options)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def finish(options: argparse.Namespace) -> None:
+    """Run the stages of a job. Raises BadInput: it has none."""
+    job: Any = getattr(importlib.import_module(JOBS[options.job]), "JOB", None)
+    if job is None:
+        raise BadInput(f"gpu finish: {options.job} leaves nothing to a processor")
+    home = Path("scratch") / "gpu" / (f"{options.job}_tiny" if options.tiny else options.job)
+    job.finish(options.out or home / "out", options.state or home / "finish", options.tiny)
 
 
 if __name__ == "__main__":

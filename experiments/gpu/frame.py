@@ -1,4 +1,4 @@
-"""What every job shares: its plan, its clock, the ceilings of the card that it runs on, and its report."""
+"""What every job shares: its plan, its clock, the ceilings of its card, and its report."""
 
 import json
 import os
@@ -33,10 +33,11 @@ NOMINAL = Ceilings("one H100, by its data", 8.0e14, 3.0e12)
 
 
 def measured_ceilings(device: torch.device, tiny: bool) -> Ceilings:
-    """Time a product of two large matrices and a copy of a large array; the best of several runs counts."""
+    """Time a product of two large matrices and a copy of a large array; the best run counts."""
     dtype = torch.float32 if tiny else torch.bfloat16
     width, length = (256, 2**20) if tiny else (8192, 2**31)
-    left, right = (torch.randn(width, width, dtype=dtype, device=device) for _ in range(2))
+    left = torch.randn(width, width, dtype=dtype, device=device)
+    right = torch.randn(width, width, dtype=dtype, device=device)
     source = torch.zeros(length, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     product = min(seconds_of(lambda: left @ right, device) for _ in range(8))
@@ -117,7 +118,7 @@ class Report:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A list of the processes that work for these jobs on this machine, so that each can name the others."""
+    """A list of the processes of these jobs on this machine, so that each can name the others."""
 
     folder: Path
     name: str
@@ -138,11 +139,11 @@ class AtWork:
     def others(self) -> list[str]:
         """Names of the others that are still running."""
         names = []
-        for place in self.folder.iterdir():
-            process = int(place.name)
+        for path in self.folder.iterdir():
+            process = int(path.name)
             if process != os.getpid() and _is_running(process):
                 with suppress(FileNotFoundError):  # it has just left
-                    names.append(place.read_text(encoding="utf-8"))
+                    names.append(path.read_text(encoding="utf-8"))
         return sorted(names)
 
 
@@ -162,26 +163,38 @@ def _short(value: Any) -> str:
 
 def versions() -> dict[str, str]:
     """Of Python and of the packages that decide speed, those that are installed."""
-    found = {"python": platform.python_version()}
+    numbers = {"python": platform.python_version()}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            numbers[name] = version(name)
+    return numbers
 
 
 @dataclass
 class Call:
-    """One call of a job: where it runs, how long it may, where it keeps what the next call goes on from."""
+    """One call of a job.
+
+    Attributes:
+        device: where it runs.
+        tiny: whether it is the job's tiny form.
+        record: whether updates are recorded as CUDA graphs.
+        out: where results go.
+        state: where it saves what the next call goes on from.
+        deadline: when it has to end, of ``time.monotonic``.
+        report: of what it measures.
+        small: whether it is the form that one processor core trains in minutes.
+        only: the one training to go on with, "NAME-SEED"; None: all in turn.
+    """
 
     device: torch.device
     tiny: bool
-    record: bool  # whether updates are recorded as CUDA graphs
+    record: bool
     out: Path
     state: Path
-    deadline: float  # of time.monotonic
+    deadline: float
     report: Report
-    small: bool = False  # the form that one processor core trains in minutes
-    only: str | None = None  # the one training to go on with, "NAME-SEED"; None: all in turn
+    small: bool = False
+    only: str | None = None
 
     def left(self) -> float:
         """Seconds until the call has to end."""

@@ -1,7 +1,8 @@
-"""What a job needs of the repository, found by following its imports, and the wheels that it needs besides.
+"""What a job needs of the repository, by following its imports, and the wheels that it needs.
 
-``python -m experiments.gpu.inputs`` (``make gpu-inputs``) downloads the wheels of ``wheels.txt`` for a machine with Python 3.12 and packs
-them with the files of all jobs into ``scratch/gpu/inputs.tar``; ``--paths`` prints the files of all jobs alone.
+``python -m experiments.gpu.inputs`` (``make gpu-inputs``) downloads the wheels of ``wheels.txt``
+for a machine with Python 3.12 and packs them with the files of all jobs into
+``scratch/gpu/inputs.tar``; ``--paths`` prints the files of all jobs alone.
 """
 
 import argparse
@@ -18,15 +19,17 @@ from experiments.gpu import JOBS
 from longform.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
+# Top-level packages, and where they lie.
 OURS = {
     "longform": ROOT / "src",
     "longform_lab": ROOT / "src",
     "synthetic_world": ROOT / "src",
     "experiments": ROOT,
     "benchmarks": ROOT,
-}  # top-level packages, and where they lie
-THERE = frozenset(
-    {  # import names of what a machine for GPUs has: the packages of docs/one_gpu.md and what they need
+}
+# Import names of what a machine for GPUs has: the packages of docs/one_gpu.md and what they need.
+INSTALLED = frozenset(
+    [
         "accelerate",
         "huggingface_hub",
         "lightning",
@@ -42,11 +45,11 @@ THERE = frozenset(
         "torch",
         "transformers",
         "yaml",
-    }
+    ]
 )
-# imported only where a setting or a file asks for them, which no job does
-CHOSEN = frozenset(
-    {
+# Imported only where a setting or a file asks for them, which no job does.
+OPTIONAL = frozenset(
+    [
         "bm25s",
         "faiss",
         "fastcoref",
@@ -56,29 +59,42 @@ CHOSEN = frozenset(
         "pyarrow",
         "spacy",
         "tomotopy",
-    }
+    ]
 )
 WHEELS = ROOT / "experiments" / "gpu" / "wheels.txt"
+IMPORT_NAMES = {"pillow": "PIL"}  # of packages, where it is not their own
 PLATFORMS = (
     "manylinux_2_28_x86_64",
     "manylinux_2_27_x86_64",
     "manylinux_2_17_x86_64",
     "manylinux2014_x86_64",
 )
-PLACE = Path("scratch") / "gpu"
-MOST = 60 * 2**20  # bytes that travel
+FOLDER = Path("scratch") / "gpu"
+MAX_BYTES = 60 * 2**20  # that travel
 
 
 def modules_of(tree: ast.AST) -> Iterator[str]:
-    """Dotted names that a module imports anywhere, inside functions too, and by ``importlib.import_module("name")``."""
+    """Dotted names that a module imports anywhere, inside functions too.
+
+    Also by ``importlib.import_module("name")``.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            for alias in node.names:
+                yield alias.name
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "importlib.import_module":
-            yield from (one.value for one in node.args[:1] if isinstance(one, ast.Constant))
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Call) and _imports_by_name(node):
+            yield node.args[0].value
+
+
+def _imports_by_name(call: ast.Call) -> bool:
+    """Whether a call is ``importlib.import_module("name")``."""
+    if ast.unparse(call.func) != "importlib.import_module":
+        return False
+    return bool(call.args) and isinstance(call.args[0], ast.Constant)
 
 
 def _run_at_import(tree: ast.Module) -> list[ast.stmt]:
@@ -88,16 +104,19 @@ def _run_at_import(tree: ast.Module) -> list[ast.stmt]:
 
 
 def files_of(module: str) -> list[Path]:
-    """Our files that an import of a dotted name runs: those of its packages and its own; the last part may be no module."""
+    """Our files that an import of a dotted name runs: those of its packages and its own.
+
+    The last part may be no module.
+    """
     parts = module.split(".")
-    place = OURS[parts[0]]
-    found = []
+    path = OURS[parts[0]]
+    files = []
     for part in parts:
-        place = place / part
-        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        path = path / part
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         if file.is_file():
-            found.append(file)
-    return found
+            files.append(file)
+    return files
 
 
 @cache
@@ -105,9 +124,11 @@ def reached(module: str) -> tuple[frozenset[Path], frozenset[tuple[str, Path]]]:
     """What an import of a module can run, however deep.
 
     Returns:
-        Our files, and (import name, file) of packages that are neither ours nor of Python's library.
+        Our files, and (import name, file) of packages that are neither ours nor Python's.
     """
-    waiting, files, outside = files_of(module), set[Path](), set[tuple[str, Path]]()
+    waiting = files_of(module)
+    files: set[Path] = set()
+    outside: set[tuple[str, Path]] = set()
     while waiting:
         file = waiting.pop()
         if file in files:
@@ -133,27 +154,46 @@ def _modules_in(file: Path) -> tuple[str, ...]:
 
 def package_data(files: frozenset[Path]) -> list[Path]:
     """Files beside modules, or in a folder ``data`` beside them, that their packages read."""
-    found: list[Path] = []
-    for folder in {file.parent for file in files if OURS["longform"] in file.parents}:
-        for path in (*folder.iterdir(), *(folder / "data").glob("*")):
+    folders = set()
+    for file in files:
+        if OURS["longform"] in file.parents:
+            folders |= {file.parent, file.parent / "data"}
+    data = []
+    for folder in folders:
+        for path in folder.glob("*"):
             if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
-                found.append(path)
-    return found
+                data.append(path)
+    return data
 
 
 def paths(job: str) -> list[Path]:
-    """Files below the root that a job needs, relative to it. Raises BadInput: it names one that is not there."""
+    """Files below the root that a job needs, relative to it.
+
+    Raises:
+        BadInput: it names one that is not there.
+    """
     files, _ = reached(JOBS[job])
     command, _ = reached("experiments.gpu.__main__")
     needed = {*files, *command, *package_data(files | command), WHEELS, ROOT / "pyproject.toml"}
     for name in importlib.import_module(JOBS[job]).INPUTS:
-        place = ROOT / name
-        if not place.exists():
+        path = ROOT / name
+        if not path.exists():
             raise BadInput(f"gpu {job}: its input {name} is not there; fix INPUTS of {JOBS[job]}")
-        needed |= (
-            {path for path in place.rglob("*") if path.is_file()} if place.is_dir() else {place}
-        )
+        needed.update(files_below(path) if path.is_dir() else [path])
     return sorted(path.relative_to(ROOT) for path in needed)
+
+
+def files_below(folder: Path) -> list[Path]:
+    """All files below a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def paths_of_all_jobs() -> list[Path]:
+    """Files below the root that any job needs, relative to it."""
+    needed: set[Path] = set()
+    for job in JOBS:
+        needed.update(paths(job))
+    return sorted(needed)
 
 
 def input_bytes(job: str) -> int:
@@ -163,42 +203,35 @@ def input_bytes(job: str) -> int:
 
 def wheel_names() -> dict[str, str]:
     """Pinned requirements of ``wheels.txt`` by import name."""
-    lines = (line.split("#")[0].strip() for line in WHEELS.read_text(encoding="utf-8").splitlines())
-    pins = [line for line in lines if line]
-    imports = {"pillow": "PIL"}
-    names = {pin.split("==")[0]: pin for pin in pins}
-    return {imports.get(name, name.replace("-", "_")): pin for name, pin in names.items()}
+    pins = {}
+    for line in WHEELS.read_text(encoding="utf-8").splitlines():
+        pin = line.split("#")[0].strip()
+        if pin:
+            package = pin.split("==")[0]
+            pins[IMPORT_NAMES.get(package, package.replace("-", "_"))] = pin
+    return pins
 
 
 def download(folder: Path) -> None:
-    """The wheels of ``wheels.txt`` for Python 3.12 on Linux. Raises BadInput: pip finds one of them nowhere."""
+    """The wheels of ``wheels.txt`` for Python 3.12 on Linux.
+
+    Raises:
+        BadInput: pip finds one of them nowhere.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.whl"):
         old.unlink()
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-    ]
-    command += [
-        "--only-binary=:all:",
-        "--python-version",
-        "3.12",
-        "--implementation",
-        "cp",
-        "--dest",
-        str(folder),
-    ]
-    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
-    done = subprocess.run([*command, *wheel_names().values()], capture_output=True, text=True)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--only-binary=:all:", "--python-version", "3.12"]
+    command += ["--implementation", "cp", "--dest", str(folder)]
+    for platform in PLATFORMS:
+        command += ["--platform", platform]
+    process = subprocess.run([*command, *wheel_names().values()], capture_output=True, text=True)
+    if process.returncode:
+        messages = process.stderr.strip().splitlines() or ["no message"]
         raise BadInput(
-            f"gpu inputs: pip could not download the wheels ({last}); fix {WHEELS.relative_to(ROOT)}"
+            f"gpu inputs: pip could not download the wheels ({messages[-1]}); fix"
+            f" {WHEELS.relative_to(ROOT)}"
         )
 
 
@@ -216,30 +249,40 @@ def pack(target: Path, files: Sequence[Path], wheels: Sequence[Path]) -> int:
 def main(given: list[str] | None = None) -> int:
     """Download, pack, and say what travels."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu.inputs", description=__doc__)
-    parser.add_argument(
-        "--paths", action="store_true", help="print the paths of all jobs and do nothing else"
-    )
+    only_paths = "print the paths of all jobs and do nothing else"
+    parser.add_argument("--paths", action="store_true", help=only_paths)
     options = parser.parse_args(given)
     try:
-        needed = sorted({path for job in JOBS for path in paths(job)})
         if options.paths:
-            print("\n".join(map(str, needed)))
-            return 0
-        download(ROOT / PLACE / "wheels")
-        wheels = sorted((ROOT / PLACE / "wheels").glob("*.whl"))
-        size = pack(ROOT / PLACE / "inputs.tar", needed, wheels)
-        if size > MOST:
-            raise BadInput(
-                f"gpu inputs: {size:,} bytes, {MOST:,} may travel; take inputs out of a job"
-            )
+            print("\n".join(map(str, paths_of_all_jobs())))
+        else:
+            pack_everything()
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
+    return 0
+
+
+def pack_everything() -> None:
+    """Download the wheels, pack them with the files of all jobs, and say what travels.
+
+    Raises:
+        BadInput: it is too much, or a wheel or an input is not there.
+    """
+    folder = ROOT / FOLDER
+    files = paths_of_all_jobs()
+    download(folder / "wheels")
+    wheels = sorted((folder / "wheels").glob("*.whl"))
+    size = pack(folder / "inputs.tar", files, wheels)
+    if size > MAX_BYTES:
+        raise BadInput(
+            f"gpu inputs: {size:,} bytes, {MAX_BYTES:,} may travel; take inputs out of a job"
+        )
     for job in JOBS:
         print(f"{job}: {len(paths(job))} files, {input_bytes(job):,} bytes")
-    print(f"{len(wheels)} wheels, {sum(wheel.stat().st_size for wheel in wheels):,} bytes")
-    print(f"{PLACE / 'inputs.tar'}: {size:,} bytes; how to use it: docs/one_gpu.md")
-    return 0
+    size_of_wheels = sum(wheel.stat().st_size for wheel in wheels)
+    print(f"{len(wheels)} wheels, {size_of_wheels:,} bytes")
+    print(f"{FOLDER / 'inputs.tar'}: {size:,} bytes; how to use it: docs/one_gpu.md")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""``python -m experiments.gpu.pack FOLDER`` puts the published texts and weights that the jobs read into ``scratch/gpu/data``.
+"""``python -m experiments.gpu.pack FOLDER`` puts what the jobs read into ``scratch/gpu/data``.
 
-It takes them from a folder of this machine (texts that are not there are fetched by their pinned addresses) and checks
-them by the ``data.yaml`` of the scales that the jobs extend.
+It takes published texts and weights from a folder of this machine (texts that are not there are
+fetched by their pinned addresses) and checks them by the ``data.yaml`` of the scales that the jobs
+extend.
 """
 
 import argparse
@@ -18,12 +19,17 @@ SCALES = ("real_decoders", "real_domains")  # whose lists say what the jobs read
 
 
 def weights_below(folder: Path) -> Path:
-    """SmolLM2's file below a folder, else of the installed package. Raises BadInput: it is in neither."""
-    found = sorted(folder.rglob(WEIGHTS.name))
+    """SmolLM2's file below a folder, else of the installed package.
+
+    Raises:
+        BadInput: it is in neither.
+    """
+    paths = sorted(folder.rglob(WEIGHTS.name))
     package = find_spec(SMOLLM2["package"])
-    for place in (package.submodule_search_locations or ()) if package is not None else ():
-        found += [Path(place) / WEIGHTS.name]
-    for path in found:
+    if package is not None:
+        for location in package.submodule_search_locations or ():
+            paths.append(Path(location) / WEIGHTS.name)
+    for path in paths:
         if path.is_file():
             return path
     raise BadInput(
@@ -41,7 +47,7 @@ def main(given: list[str] | None = None) -> int:
         files = []
         for scale in SCALES:
             entries = needed_data(scale, Path())["files"]
-            # encoders are read with on this machine, after the texts have come back
+            # Encoders read on this machine, after the texts have come back.
             files += [entry for entry in entries if "package" not in entry]
         put_in_place(files, DATA / RAW, options.folder)
         weights = weights_below(options.folder)

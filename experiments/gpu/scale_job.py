@@ -1,7 +1,8 @@
-"""A job that is a scale: stages of the pipeline, run on the card without DVC, each going on from where a call ended.
+"""A job that is a scale: stages of the pipeline, run on the card without DVC.
 
-A stage runs in a process of its own, which the end of the call's time kills; what it had finished lies in its scratch folder.
-What a processor can read is read later, of the texts that came back (:func:`finish`).
+A stage runs in a process of its own, which the end of the call's time kills; what it had finished
+lies in its scratch folder, from which the next call goes on. What a processor can read is read
+later, of the texts that came back (:meth:`ScaleJob.finish`).
 """
 
 import csv
@@ -34,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 RECORDS, CURVES = "records.json", "trainings.csv"
 DECODERS = Path("experiments/massarelli2020/decoders")
 SMOLLM2_WEIGHTS = 134_515_008
-LEAST = 20.0  # seconds without which no stage begins
+MIN_SECONDS = 20.0  # without which no stage begins
 SHARED = ("params.yaml", "dvc.yaml")  # that the parameters of every scale are made of
 
 
@@ -47,7 +48,8 @@ class Stage:
         operations, moved: floating-point operations and bytes, padding left out.
         minutes: predicted.
         because: how the minutes follow.
-        beside: it runs beside the one before it: a card has time for several processes that launch small kernels.
+        beside: it runs beside the one before it, since a card has time for several processes that
+            launch small kernels.
     """
 
     words: str
@@ -82,7 +84,7 @@ class ScaleJob:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Files below the root that its parameters are made of; what is read of ``DATA`` travels beside them."""
+        """Files below the root that its parameters are made of; ``DATA`` travels beside them."""
         scales = []
         for name in extended_scales(self.scale, ROOT):
             scales.append(f"experiments/scales/{name}/overrides.yaml")
@@ -121,25 +123,36 @@ class ScaleJob:
             print("the time of this call is used up; call again on the same machine", flush=True)
 
     def go_on(self, call: Call, home: Path, data: Path, progress: "Progress") -> bool:
-        """Run stages until all are finished or the time is over. Returns: whether all are finished."""
+        """Run stages until all are finished or the time is over.
+
+        Returns:
+            whether all are finished.
+        """
         for group in self.groups():
-            left = [stage.words for stage in group if not progress.is_finished(stage.words)]
-            if call.tiny:
-                left = [words for words in left if not any(map(words.count, self.not_tiny))]
-            if not left:
+            waiting = []
+            for stage in group:
+                in_this_form = not (call.tiny and self.is_left_out_of_tiny(stage))
+                if in_this_form and not progress.is_finished(stage.words):
+                    waiting.append(stage.words)
+            if not waiting:
                 continue
-            if not call.tiny and call.left() < LEAST:
+            # Here in the tiny form, else each in a process of its own.
+            if not call.tiny and call.left() < MIN_SECONDS:
                 return False
             started = time.monotonic()
             if call.tiny:
-                ended = [run_stage(home, data, words, None) for words in left]
+                ended = [run_stage(home, data, words, None) for words in waiting]
             else:
-                ended = run_together(home, data, left, call.left())
-            for words, finished in zip(left, ended, strict=True):
+                ended = run_together(home, data, waiting, call.left())
+            for words, finished in zip(waiting, ended, strict=True):
                 progress.add(words, time.monotonic() - started, finished)
             if not all(ended):
                 return False
         return True
+
+    def is_left_out_of_tiny(self, stage: Stage) -> bool:
+        """Whether the tiny form leaves a stage out."""
+        return any(part in stage.words for part in self.not_tiny)
 
     def groups(self) -> list[list[Stage]]:
         """Stages that run at once, in order."""
@@ -152,26 +165,30 @@ class ScaleJob:
         return groups
 
     def prepare(self, state: Path, tiny: bool) -> tuple[Path, Path]:
-        """The folder that the stages run in, with the scale's parameters and its data; and the data's own folder."""
-        data = ROOT / DATA
-        if tiny:
-            data = state / "stand_ins"
-            if not data.is_dir():
-                with atomic_write(data) as fresh:
-                    stand_ins.write(fresh)
-        else:
-            open_data(data)
-            data = data / RAW
+        """The folder that the stages run in, with the scale's parameters; and that of its data."""
+        data = self.opened_data(state, tiny).resolve()
         home = state / "home"
         (home / "data").mkdir(parents=True, exist_ok=True)
         params = parameters(self.scale, ROOT)[PARAMS]
-        params = apply_overrides(params, self.tiny) if tiny else params
+        if tiny:
+            params = apply_overrides(params, self.tiny)
         (home / PARAMS).write_text(yaml_text(params), encoding="utf-8")
         shutil.copytree(ROOT / DECODERS, home / DECODERS, dirs_exist_ok=True)
         raw = home / "data" / "raw"
         if not raw.is_symlink():
-            raw.symlink_to(data.resolve())
-        return home, data.resolve()
+            raw.symlink_to(data)
+        return home, data
+
+    def opened_data(self, state: Path, tiny: bool) -> Path:
+        """The folder of published texts and weights, or of their stand-ins."""
+        if not tiny:
+            open_data(ROOT / DATA)
+            return ROOT / DATA / RAW
+        data = state / "stand_ins"
+        if not data.is_dir():
+            with atomic_write(data) as fresh:
+                stand_ins.write(fresh)
+        return data
 
     def report(self, call: Call, progress: "Progress") -> None:
         """Seconds of every stage so far, with its floor."""
@@ -187,7 +204,10 @@ class ScaleJob:
             call.report.add(stage.words, seconds, finished=finished, **cost)
 
     def bring_back(self, home: Path, out: Path) -> None:
-        """Records, curves of trainings, and texts, as far as they are finished; of a stage of several systems those that are."""
+        """Records, curves of trainings, and texts, as far as they are finished.
+
+        Of a stage of several systems, those that are.
+        """
         out.mkdir(parents=True, exist_ok=True)
         scores = home / "data" / "scores"
         write_results(out / RECORDS, read_results(scores) if scores.is_dir() else [])
@@ -198,7 +218,7 @@ class ScaleJob:
                 compress(source, out / archive)
 
     def finish(self, out: Path, state: Path, tiny: bool = False) -> None:
-        """On a processor, of the texts in ``out``: run the stages that need no card, and add their records.
+        """On a processor, of the texts in ``out``: run stages without a card, add their records.
 
         Raises:
             BadInput: a card's stage has left no texts there.
@@ -240,7 +260,7 @@ class Progress:
 
 
 def run_stage(home: Path, data: Path, words: str, seconds: float | None) -> bool:
-    """Run a stage: in a process that is killed when its seconds are over, or here, where none are given.
+    """Run a stage: here, or in a process that is killed when its seconds are over.
 
     Returns:
         whether it ran to its end.
@@ -262,12 +282,14 @@ def run_together(home: Path, data: Path, stages: Sequence[str], seconds: float) 
     Raises:
         BadInput: one failed; the reason stands above.
     """
+    # Start all.
     deadline = time.monotonic() + seconds
     processes = []
     for words in stages:
         folders = [str(home.resolve()), str(data)]
         command = [sys.executable, "-m", "experiments.gpu.stage", *folders, *words.split()]
         processes.append(subprocess.Popen(command, cwd=ROOT))
+    # Wait for each, until the deadline.
     ended = []
     for process in processes:
         try:
@@ -286,14 +308,18 @@ def run_together(home: Path, data: Path, stages: Sequence[str], seconds: float) 
 
 
 def write_curves(models: Path, target: Path) -> None:
-    """The curves of all trainings in one file: the system, then the columns of its own ``training.csv``."""
+    """The curves of all trainings in one file.
+
+    The system, then the columns of its own ``training.csv``.
+    """
     with atomic_write(target) as fresh, fresh.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("model", "update", "loss", "validation_loss"))
         for path in sorted(models.rglob("training.csv")):
             with path.open(encoding="utf-8", newline="") as curve:
                 rows = list(csv.reader(curve))[1:]
-            table.writerows([str(path.parent.relative_to(models)), *row] for row in rows)
+            model = str(path.parent.relative_to(models))
+            table.writerows([model, *row] for row in rows)
 
 
 def smollm2_training(updates: float, tokens: float, padded: float) -> dict[str, Any]:

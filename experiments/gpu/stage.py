@@ -1,4 +1,7 @@
-"""One stage of the pipeline in a folder of its own: ``python -m experiments.gpu.stage HOME DATA STAGE NAME ...``."""
+"""One stage of the pipeline in a folder of its own.
+
+``python -m experiments.gpu.stage HOME DATA STAGE NAME ...``
+"""
 
 import sys
 from collections.abc import Sequence
@@ -30,7 +33,7 @@ def run(home: Path, data: Path, words: Sequence[str]) -> None:
         "read": criticism.read,
         "score": scoring.score,
     }
-    # --only SYSTEM, as the pipeline's command has it, comes last
+    # --only SYSTEM, as the pipeline's command has it, comes last.
     only = words[-1] if "--only" in words else None
     names = words[1:-2] if only else words[1:]
     stages[words[0]](Experiment(home, only), *names)

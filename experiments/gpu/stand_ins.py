@@ -1,4 +1,7 @@
-"""Stand-ins for what tiny jobs read, in the published formats: cities, PEPs, claims and SmolLM2's file, all of the synthetic world."""
+"""Stand-ins for what tiny jobs read, in the published formats, all of the synthetic world.
+
+Cities, PEPs, claims and SmolLM2's file.
+"""
 
 import json
 from pathlib import Path
@@ -18,23 +21,25 @@ def write(folder: Path) -> None:
     """Everything, below a folder, by the names that the scales' ``data.yaml`` give them."""
     from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 
-    pages = list(
-        build(name="pages", seed=SEED, domain="encyclopedia", documents={"train": PAGES}).documents
-    )
+    corpus = build(name="pages", seed=SEED, domain="encyclopedia", documents={"train": PAGES})
+    pages = list(corpus.documents)
+    # Cities, of which two jobs read a copy each.
     cities = "".join(f"{marked(page)}\n" for page in pages)
-    for place in ("cities.txt", "facts/cities.txt"):
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_text(cities, encoding="utf-8")
+    (folder / "facts").mkdir(parents=True)
+    (folder / "cities.txt").write_text(cities, encoding="utf-8")
+    (folder / "facts" / "cities.txt").write_text(cities, encoding="utf-8")
+    # Claims about them.
     rows = "".join(json.dumps(row) + "\n" for row in claims(pages))
     (folder / "facts" / "symmetric.jsonl").write_text(rows, encoding="utf-8")
+    # PEPs.
     (folder / "peps").mkdir()
     for number, page in enumerate(pages):
-        (folder / "peps" / f"pep-{number:04}.rst").write_text(
-            proposal(number, page), encoding="utf-8"
-        )
-    own = tokenizers.fit(documents=pages, kind="byte_pair", vocab_size=SYMBOLS).tokenizer
+        path = folder / "peps" / f"pep-{number:04}.rst"
+        path.write_text(proposal(number, page), encoding="utf-8")
+    # SmolLM2's file.
+    tokenizer = tokenizers.fit(documents=pages, kind="byte_pair", vocab_size=SYMBOLS).tokenizer
     (folder / WEIGHTS).parent.mkdir(parents=True)
-    write_gguf(folder / WEIGHTS, tiny_llama(own, POSITIONS), own)
+    write_gguf(folder / WEIGHTS, tiny_llama(tokenizer, POSITIONS), tokenizer)
 
 
 def marked(page: Document) -> str:

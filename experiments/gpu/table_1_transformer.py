@@ -1,9 +1,10 @@
-"""Table 1 of deng2022: the transformer of 18.94 million weights after the authors' 18.75 epochs, along its training.
+"""Table 1 of deng2022: the transformer of 18.94 million weights along its 18.75 epochs.
 
-The language, its seed and its test texts are those of the scale ``table_1``, so the HSMM of 800 states that was fitted
-there stands beside it. A training is cut into stretches. After each the state is saved, and some of the networks are kept
-to be measured: word PPL on the test texts, Latent PPL of 6,400 samples. A call ends before its time is up, and the next
-one on the same machine goes on from there.
+The language, its seed and its test texts are those of the scale ``table_1``, so the HSMM of 800
+states that was fitted there stands beside it. A training is cut into stretches. After each the
+state is saved, and some of the networks are saved to be measured: word PPL on the test texts,
+Latent PPL of 6,400 samples. A call ends before its time is up, and the next one on the same machine
+goes on from there.
 """
 
 import csv
@@ -50,18 +51,15 @@ INPUTS = ("params.yaml", "dvc.yaml", f"experiments/scales/{SCALE}/overrides.yaml
 OUTPUTS = (REPORT, "records.json", "curves.csv", "first_texts.txt")
 BODY_SHARE = 0.9  # of a text's segments: what follows them, and the end, are measured apart
 HSMM = "hsmm_em"  # the system of the scale that the claims of section 3 set beside the transformer
-RULES = {
-    "": "released",
-    "strict": "strict",
-}  # of the oracle posterior, by the variant of the record
+# Of the oracle posterior, by the variant of the record.
+RULES = {"": "released", "strict": "strict"}
 LOSSES = ("loss", "validation_loss", "validation_loss_with_dropout")
 METRICS = ("word_ppl", "latent_ppl", "latent_ppl_strict")
 CURVE = "curve.json"
 FIRST_TEXTS = 20
 # As one H100 took (experiments/gpu/measured), the card alone:
-KERNEL_SECONDS = (
-    6.7e-6  # of a recorded update of 8 texts, from one kernel's start to the next one's
-)
+# From one kernel's start to the next one's, in a recorded update of 8 texts.
+KERNEL_SECONDS = 6.7e-6
 SHARE = 0.185  # of 8e14 operations a second, updates of 32 texts
 MEASUREMENT_SECONDS = 52.0  # samples of one network, its word PPL and Latent PPL
 CORPUS_SECONDS = 32.0
@@ -70,13 +68,21 @@ RESERVE = 1.3  # how much longer than the last one a piece of work may take
 
 @dataclass(frozen=True)
 class Run:
-    """One training: a name for its folder and its system, its seed, its recipe, how often it is measured."""
+    """One training.
+
+    Attributes:
+        name: of its system.
+        seed: of its weights, the order of its texts and its dropout.
+        recipe: how it is trained.
+        points: shares of the updates after which the network is measured.
+        dropout: 0.3 in the authors' code.
+    """
 
     name: str
     seed: int
     recipe: Recipe
-    points: tuple[float, ...]  # shares of the updates after which the network is measured
-    dropout: float = 0.3  # authors' code
+    points: tuple[float, ...]
+    dropout: float = 0.3
 
     @property
     def title(self) -> str:
@@ -84,29 +90,27 @@ class Run:
         return f"{self.name}-{self.seed}"
 
 
-STRETCHES = (
-    1 / 64,
-    1 / 32,
-    1 / 16,
-    1 / 8,
-    1 / 4,
-    3 / 8,
-    1 / 2,
-    5 / 8,
-    3 / 4,
-    7 / 8,
-    1.0,
-)  # of the updates; validated after
+# Shares of the updates after which a training is validated and saved.
+STRETCHES = tuple(sixtyfourths / 64 for sixtyfourths in (1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64))
 POINTS = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0)
 
-# Batch 8, 120,000 updates, peak rate 5e-4, 4,000 updates of warm-up: authors' code. Batch 32 is ours: it meets as many
-# texts in a quarter of the updates, at twice the rate (the square root of four).
+# Batch 8, 120,000 updates, peak rate 5e-4, 4,000 updates of warm-up: authors' code. Batch 32 is
+# ours: it meets as many texts in a quarter of the updates, at twice the rate (the square root of
+# four).
 EIGHT = Recipe(batch=8, updates=120_000, rate=5e-4, warmup=4_000)
 THIRTY_TWO = Recipe(batch=32, updates=30_000, rate=1e-3, warmup=1_000)
+# Authors' code: fairseq's transformer_lm; dropout is each run's.
 SHAPE = {
-    "model_type": "gpt2", "activation_function": "relu", "n_layer": 6, "n_head": 8, "n_embd": 512, "n_inner": 2048,
+    "model_type": "gpt2",
+    "activation_function": "relu",
+    "n_layer": 6,
+    "n_head": 8,
+    "n_embd": 512,
+    "n_inner": 2048,
     "attn_pdrop": 0.0,
-}  # fmt: skip # authors' code: fairseq's transformer_lm; dropout is each run's
+}
+TINY_SHAPE = {**SHAPE, "n_layer": 2, "n_head": 2, "n_embd": 16, "n_inner": 32}
+SMALL_SHAPE = {**SHAPE, "n_layer": 2, "n_head": 4, "n_embd": 64, "n_inner": 256}
 
 
 @dataclass(frozen=True)
@@ -137,23 +141,36 @@ PAPER = Sizes(
     point_seconds=90.0,
 )
 TINY = Sizes(
-    shape={**SHAPE, "n_layer": 2, "n_head": 2, "n_embd": 16, "n_inner": 32},
-    corpus={"documents": {"train": 60, "validation": 8, "test": 8}, "num_states": 4, "subsequences": 24, "max_length": 5, "steps": 6},
+    shape=TINY_SHAPE,
+    corpus={
+        "documents": {"train": 60, "validation": 8, "test": 8},
+        "num_states": 4,
+        "subsequences": 24,
+        "max_length": 5,
+        "steps": 6,
+    },
     runs=(
-        Run("transformer_batch_32", 1, replace(THIRTY_TWO, batch=4, updates=8, warmup=2), (1 / 2, 1.0)),
-        Run("transformer", 1, replace(EIGHT, batch=2, updates=8, warmup=2), (1.0,)),
+        Run("transformer_batch_32", 1, Recipe(4, 8, THIRTY_TWO.rate, 2), (1 / 2, 1.0)),
+        Run("transformer", 1, Recipe(2, 8, EIGHT.rate, 2), (1.0,)),
     ),
     samples=6,
     positions=64,
     sampled_at_once=3,
     point_seconds=0.0,
-)  # fmt: skip
+)
 
 # One processor core, some minutes: does dropout make a network miscount segments?
 SHORT = Recipe(batch=16, updates=4_800, rate=2e-3, warmup=300)
 SMALL = Sizes(
-    shape={**SHAPE, "n_layer": 2, "n_head": 4, "n_embd": 64, "n_inner": 256},
-    corpus={"documents": {"train": 10_000, "validation": 200, "test": 400}, "num_states": 8, "subsequences": 80, "min_length": 3, "max_length": 4, "steps": 20},
+    shape=SMALL_SHAPE,
+    corpus={
+        "documents": {"train": 10_000, "validation": 200, "test": 400},
+        "num_states": 8,
+        "subsequences": 80,
+        "min_length": 3,
+        "max_length": 4,
+        "steps": 20,
+    },
     runs=(
         Run("dropout", 1, SHORT, (1.0,), dropout=0.3),
         Run("no_dropout", 1, SHORT, (1.0,), dropout=0.0),
@@ -162,7 +179,7 @@ SMALL = Sizes(
     positions=96,
     sampled_at_once=100,
     point_seconds=0.0,
-)  # fmt: skip
+)
 
 
 def sizes(tiny: bool, small: bool = False) -> Sizes:
@@ -174,54 +191,74 @@ def sizes(tiny: bool, small: bool = False) -> Sizes:
 
 def boundaries(run: Run) -> list[int]:
     """Updates after which the training is validated and saved."""
-    return sorted({max(1, round(share * run.recipe.updates)) for share in STRETCHES})
+    return sorted(set(updates_after(STRETCHES, run)))
 
 
 def points(run: Run) -> list[int]:
     """Updates after which the network is measured."""
-    return [max(1, round(share * run.recipe.updates)) for share in run.points]
+    return updates_after(run.points, run)
 
 
-# --- the plan -----------------------------------------------------------------------------------------------------------
+def updates_after(shares: Sequence[float], run: Run) -> list[int]:
+    """Numbers of updates that are shares of a training's."""
+    return [max(1, round(share * run.recipe.updates)) for share in shares]
+
+
+# --- the plan -------------------------------------------------------------------------------------
 
 
 def plan(tiny: bool) -> list[Part]:
     """Trainings and measurements, with floors by arithmetic and minutes by what an update costs."""
     chosen = sizes(tiny)
-    settings = corpus_settings(chosen)
-    tokens_of_a_text = settings["steps"] * (settings["min_length"] + settings["max_length"]) / 2 + 2
-    weights = weights_of(chosen)
-    cost = host_cost(chosen.shape["n_layer"])
     parts = [Part("corpus", 0, 0, CORPUS_SECONDS / 60, "as one processor core took")]
     for run in chosen.runs:
-        recipe = run.recipe
-        tokens = recipe.batch * recipe.updates * tokens_of_a_text
-        operations, moved = 6 * weights * tokens, recipe.updates * 7 * 4 * weights
-        products = operations / (SHARE * 8e14)
-        kernels = recipe.updates * cost.kernels * KERNEL_SECONDS
-        plain = recipe.updates * cost.seconds / 60
-        because = (
-            f"{recipe.updates:,} updates of {cost.kernels} kernels at {KERNEL_SECONDS * 1e6:.1f} us"
-            f" or {SHARE:.1%} of the peak, as measured; unrecorded"
-            f" {plain:.0f} min, {cost.seconds * 1e3:.1f} ms an update on this machine's processor"
-        )
-        name = f"{run.name}, seed {run.seed}: {tokens:.2g} tokens"
-        parts.append(Part(name, operations, moved, max(products, kernels) / 60, because))
-        sampled = len(run.points) * chosen.samples * tokens_of_a_text
-        parts.append(
-            Part(
-                f"{len(run.points)} times {chosen.samples:,} samples and the test texts",
-                2 * weights * 2 * sampled,
-                len(run.points) * settings["steps"] * 4 * weights,
-                len(run.points) * MEASUREMENT_SECONDS / 60,
-                f"{MEASUREMENT_SECONDS:.0f} s each on an H100 alone",
-            )
-        )
+        parts.append(training_part(run, chosen))
+        parts.append(measurement_part(run, chosen))
     return parts
 
 
+def training_part(run: Run, chosen: Sizes) -> Part:
+    """What a training costs: as many updates, each bound by its products or by its kernels."""
+    recipe, weights = run.recipe, weights_of(chosen)
+    host = host_cost(chosen.shape["n_layer"])
+    tokens = recipe.batch * recipe.updates * tokens_of_a_text(chosen)
+    operations = 6 * weights * tokens
+    moved = recipe.updates * 7 * 4 * weights
+    seconds_of_products = operations / (SHARE * 8e14)
+    seconds_of_kernels = recipe.updates * host.kernels * KERNEL_SECONDS
+    unrecorded_minutes = recipe.updates * host.seconds / 60
+    because = (
+        f"{recipe.updates:,} updates of {host.kernels} kernels at {KERNEL_SECONDS * 1e6:.1f} us"
+        f" or {SHARE:.1%} of the peak, as measured; unrecorded {unrecorded_minutes:.0f} min,"
+        f" {host.seconds * 1e3:.1f} ms an update on this machine's processor"
+    )
+    name = f"{run.name}, seed {run.seed}: {tokens:.2g} tokens"
+    minutes = max(seconds_of_products, seconds_of_kernels) / 60
+    return Part(name, operations, moved, minutes, because)
+
+
+def measurement_part(run: Run, chosen: Sizes) -> Part:
+    """What the samples and the reading of all networks of a training cost."""
+    times, weights = len(run.points), weights_of(chosen)
+    sampled_tokens = times * chosen.samples * tokens_of_a_text(chosen)
+    name = f"{times} times {chosen.samples:,} samples and the test texts"
+    operations = 2 * weights * 2 * sampled_tokens
+    moved = times * corpus_settings(chosen)["steps"] * 4 * weights
+    because = f"{MEASUREMENT_SECONDS:.0f} s each on an H100 alone"
+    return Part(name, operations, moved, times * MEASUREMENT_SECONDS / 60, because)
+
+
+def tokens_of_a_text(chosen: Sizes) -> float:
+    """On average, with the tokens at both ends."""
+    settings = corpus_settings(chosen)
+    return settings["steps"] * (settings["min_length"] + settings["max_length"]) / 2 + 2
+
+
 def weights_of(chosen: Sizes) -> int:
-    """Weights that are trained: 12 d^2 and 13 d a block of width d and inner width 4 d, embeddings, the last norm."""
+    """Weights that are trained: of the blocks, the embeddings and the last norm.
+
+    A block of width d and inner width 4 d has 12 d^2 and 13 d.
+    """
     width, inner = chosen.shape["n_embd"], chosen.shape["n_inner"]
     block = 4 * width**2 + 2 * width * inner + 9 * width + inner
     symbols = len(hsmm_language.LETTERS) + 1 + 3  # letters, the delimiter; end, padding, unknown
@@ -230,43 +267,38 @@ def weights_of(chosen: Sizes) -> int:
 
 def corpus_settings(chosen: Sizes) -> dict[str, Any]:
     """Settings of the scale's synthetic language."""
-    entry = parameters(SCALE, ROOT)["params.yaml"]["corpora"]["synthetic"]
-    settings = {key: value for key, value in entry.items() if key not in ("study", "kind")}
+    settings = dict(parameters(SCALE, ROOT)["params.yaml"]["corpora"]["synthetic"])
+    del settings["study"], settings["kind"]
     return {**settings, **chosen.corpus}
 
 
-# --- the work -----------------------------------------------------------------------------------------------------------
+# --- the work -------------------------------------------------------------------------------------
 
 
 def run(call: Call) -> None:
     """Every training in turn, or the one that was asked for, as far as the call's time goes."""
     chosen = sizes(call.tiny, call.small)
-    wanted = wanted_runs(chosen, call.only)
-    texts = Texts.kept(call, chosen)
-    for training in wanted:
+    selected = selected_runs(chosen, call.only)
+    texts = Texts.saved_or_made(call, chosen)
+    for training in selected:
         study = Study(call, chosen, texts, training)
-        finished = study.train()
-        if finished:
-            finished = study.measure()
+        finished = study.train() and study.measure()
         write_outputs(call, chosen)
         if not finished:
-            print(
-                "the time of this call is used up; call again on the same machine to go on",
-                flush=True,
-            )
+            message = "the time of this call is used up; call again on the same machine to go on"
+            print(message, flush=True)
             return
     print("everything is measured", flush=True)
 
 
-def wanted_runs(chosen: Sizes, only: str | None) -> list[Run]:
+def selected_runs(chosen: Sizes, only: str | None) -> list[Run]:
     """All runs, or the one of a name. Raises BadInput: no run has it."""
     if only is None:
         return list(chosen.runs)
-    wanted = [run for run in chosen.runs if run.title == only]
-    if not wanted:
-        titles = ", ".join(run.title for run in chosen.runs)
-        raise BadInput(f"gpu: no run is called {only!r}; give --only one of {titles}")
-    return wanted
+    titles = [run.title for run in chosen.runs]
+    if only not in titles:
+        raise BadInput(f"gpu: no run is called {only!r}; give --only one of {', '.join(titles)}")
+    return [chosen.runs[titles.index(only)]]
 
 
 @dataclass(frozen=True)
@@ -278,9 +310,10 @@ class Texts:
     seed: int
 
     @classmethod
-    def kept(cls, call: Call, chosen: Sizes) -> "Texts":
+    def saved_or_made(cls, call: Call, chosen: Sizes) -> "Texts":
         """As an earlier call left it, else made anew."""
-        folder, seed = call.state / "corpus", parameters(SCALE, ROOT)["params.yaml"]["seed"]
+        folder = call.state / "corpus"
+        seed = parameters(SCALE, ROOT)["params.yaml"]["seed"]
         with (call.state / "corpus.lock").open("w") as lock:
             # Several processes may begin at once; the first makes the texts, the others wait.
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -289,12 +322,14 @@ class Texts:
 
     @staticmethod
     def _make(call: Call, chosen: Sizes, folder: Path, seed: int) -> None:
-        if not (folder / "tokenizer").is_dir():
-            started = time.perf_counter()
-            corpus = hsmm_language.build(name="synthetic", seed=seed, **corpus_settings(chosen))
-            write_corpus(folder, corpus)
-            tokenizers.fit(documents=corpus.documents, kind="whitespace").save(folder / "tokenizer")
-            call.report.add("corpus", time.perf_counter() - started, texts=len(corpus.documents))
+        if (folder / "tokenizer").is_dir():
+            return
+        started = time.perf_counter()
+        corpus = hsmm_language.build(name="synthetic", seed=seed, **corpus_settings(chosen))
+        write_corpus(folder, corpus)
+        tokenizer = tokenizers.fit(documents=corpus.documents, kind="whitespace")
+        tokenizer.save(folder / "tokenizer")
+        call.report.add("corpus", time.perf_counter() - started, texts=len(corpus.documents))
 
     def of(self, split: str) -> list[Document]:
         """The texts of a split."""
@@ -311,14 +346,16 @@ def new_network(chosen: Sizes, tokenizer: Any, run: Run) -> Any:
     network = from_scratch(shape, tokenizer, chosen.positions, run.seed)
     table = network.transformer.wpe.weight
     table.requires_grad_(False)
-    table.copy_(
-        network.config.initializer_range * sinusoids(*table.shape)
-    )  # GPT-2's embeddings have that scale too
+    scale = network.config.initializer_range  # that of GPT-2's other embeddings
+    table.copy_(scale * sinusoids(*table.shape))
     return network
 
 
 def sinusoids(positions: int, width: int) -> torch.Tensor:
-    """Fixed positions as fairseq has them: sines, then cosines, of wavelengths 2 pi to 20,000 pi, (positions, width)."""
+    """Fixed positions as fairseq has them, (positions, width).
+
+    Sines, then cosines, of wavelengths 2 pi to 20,000 pi.
+    """
     half = width // 2
     frequencies = torch.exp(-math.log(10_000.0) * torch.arange(half) / (half - 1))
     angles = torch.arange(positions)[:, None] * frequencies[None]
@@ -339,19 +376,19 @@ class Study:
 
     def train(self) -> bool:
         """Go on to the last update. Returns: whether it was reached."""
-        curve = kept_curve(self.folder)
-        done = curve[-1]["update"] if curve else 0
-        if done == self.run.recipe.updates:
+        curve = saved_curve(self.folder)
+        if curve and curve[-1]["update"] == self.run.recipe.updates:
             return True
+        # The training, as an earlier call left it.
         device = self.call.device
-        rows, held_out = (
-            self.texts.rows(split, self.chosen, device) for split in ("train", "validation")
-        )
+        rows = self.texts.rows("train", self.chosen, device)
+        held_out = self.texts.rows("validation", self.chosen, device)
         network = new_network(self.chosen, self.texts.tokenizer, self.run).to(device)
         training = Training(network, rows, self.run.recipe, self.run.seed, record=self.call.record)
-        kept = self.folder / "training.pt"
+        checkpoint = self.folder / "training.pt"
         if curve:
-            training.resume(torch.load(kept, weights_only=True, map_location=device))
+            training.resume(torch.load(checkpoint, weights_only=True, map_location=device))
+        # Stretch by stretch; all that the next call needs is saved after each.
         for boundary in boundaries(self.run):
             if boundary <= training.update:
                 continue
@@ -362,7 +399,7 @@ class Study:
             loss = training.advance(stretch)
             seconds = time.perf_counter() - started
             curve.append(self._row(training, loss, held_out, stretch, seconds))
-            with atomic_write(kept) as fresh:
+            with atomic_write(checkpoint) as fresh:
                 torch.save(training.state(), fresh)
             if boundary in points(self.run):
                 save_network(network, self.texts.tokenizer, self.folder / f"network-{boundary}")
@@ -380,9 +417,8 @@ class Study:
             "validation_loss_with_dropout": training.held_out_loss(held_out, dropout=True),
         }
         weights = weights_of(self.chosen)
-        tokens = (
-            training.rows.predictions / len(training.rows.lengths) * self.run.recipe.batch * stretch
-        )
+        tokens_of_a_row = training.rows.predictions / len(training.rows.lengths)
+        tokens = tokens_of_a_row * self.run.recipe.batch * stretch
         self.call.report.add(
             f"train {self.title}: update {training.update}",
             seconds,
@@ -392,105 +428,130 @@ class Study:
             ms_an_update=1e3 * seconds / stretch,
             **losses,
         )
-        row = {
-            "run": self.run.name,
-            "seed": self.run.seed,
-            "update": training.update,
-            "seconds": seconds,
-        }
-        return {**row, **losses}
+        row = {"run": self.run.name, "seed": self.run.seed, "update": training.update}
+        return {**row, "seconds": seconds, **losses}
 
     def measure(self) -> bool:
-        """Measure the kept networks, the last one first. Returns: whether all are measured."""
+        """Measure the saved networks, the last one first. Returns: whether all are measured."""
         needed = self.chosen.point_seconds
         for update in sorted(points(self.run), reverse=True):
-            place = self.folder / f"records-{update}.json"
-            if place.is_file():
+            path = self.folder / f"records-{update}.json"
+            if path.is_file():
                 continue
             if self.call.left() < needed:
                 return False
             started = time.perf_counter()
             records = self._records(update)
-            write_results(place, records)
+            write_results(path, records)
             write_outputs(self.call, self.chosen)
             needed = RESERVE * (time.perf_counter() - started)
         return True
 
     def _records(self, update: int) -> list[Record]:
         """Word PPL on the test texts, Latent PPL of samples by both rules of the authors."""
-        network, name = (
-            self.folder / f"network-{update}",
-            f"{self.run.name}-{self.run.seed}-{update}",
-        )
-        started = time.perf_counter()
-        made = generate(
-            model=network, name=name, seed=self.texts.seed, scratch=self.folder / f"samples-{update}",
-            prefixes=self.texts.of("test"), documents=self.chosen.samples, titles=False, packing="documents",
-            batch=self.chosen.sampled_at_once, max_tokens=self.chosen.positions, context_overlap=None,
-        )  # fmt: skip
-        tokens, weights = made.facts["tokens"], weights_of(self.chosen)
-        seconds = time.perf_counter() - started
-        done = {"operations": 2 * weights * tokens, "tokens_a_second": tokens / seconds}
-        self.call.report.add(f"sample {self.title}: update {update}", seconds, **done)
+        samples = self._samples(update)
         if update == self.run.recipe.updates:
-            first = "\n".join(document.text for document in made.documents[:FIRST_TEXTS])
-            (self.folder / "first_texts.txt").write_text(first + "\n", encoding="utf-8")
+            texts = [f"{document.text}\n" for document in samples[:FIRST_TEXTS]]
+            (self.folder / "first_texts.txt").write_text("".join(texts), encoding="utf-8")
         started = time.perf_counter()
-        own = {
+        subject = {
             "corpus": "synthetic",
             "system": self.run.name,
             "seed": self.run.seed,
             "task": f"update {update}",
         }
+        segments = segment_record(samples, subject)
         records = [
-            *self._word_ppls(network, name, own),
-            *self._latent_ppls(made.documents, name, own),
-            segment_record(made.documents, own),
+            *self._word_ppls(update, subject),
+            *self._latent_ppls(samples, update, subject),
+            segments,
         ]
-        values: dict[str, Any] = values_of(records)
-        values["texts_by_segments"] = records[-1].details["texts_by_segments"]
-        self.call.report.add(
-            f"measure {self.title}: update {update}", time.perf_counter() - started, **values
-        )
+        seconds = time.perf_counter() - started
+        values: dict[str, Any] = values_of(records) | segments.details
+        self.call.report.add(f"measure {self.title}: update {update}", seconds, **values)
         return records
 
-    def _word_ppls(self, network: Path, name: str, own: Mapping[str, Any]) -> list[Record]:
-        """Of all tokens; of the body alone; of the first segments, the last ones and the end apart."""
-        test = self.texts.of("test")
-        read = read_log_probs(
-            documents=test, reader=network, name=name, titles=False, splits=("test",), batch=64
+    def _samples(self, update: int) -> list[Document]:
+        """Texts of a saved network."""
+        started = time.perf_counter()
+        generation = generate(
+            model=self._network(update),
+            name=self._name(update),
+            seed=self.texts.seed,
+            scratch=self.folder / f"samples-{update}",
+            prefixes=self.texts.of("test"),
+            documents=self.chosen.samples,
+            titles=False,
+            packing="documents",
+            batch=self.chosen.sampled_at_once,
+            max_tokens=self.chosen.positions,
+            context_overlap=None,
         )
-        units = log_prob_units(read)
+        seconds = time.perf_counter() - started
+        tokens = generation.facts["tokens"]
+        self.call.report.add(
+            f"sample {self.title}: update {update}",
+            seconds,
+            operations=2 * weights_of(self.chosen) * tokens,
+            tokens_a_second=tokens / seconds,
+        )
+        return generation.documents
+
+    def _network(self, update: int) -> Path:
+        """The folder of a saved network."""
+        return self.folder / f"network-{update}"
+
+    def _name(self, update: int) -> str:
+        """What a saved network is called; its random streams are derived from it."""
+        return f"{self.run.name}-{self.run.seed}-{update}"
+
+    def _word_ppls(self, update: int, subject: Mapping[str, Any]) -> list[Record]:
+        """Of all tokens; of the body alone; of first segments, last ones and the end apart."""
+        test = self.texts.of("test")
+        predictions = read_log_probs(
+            documents=test,
+            reader=self._network(update),
+            name=self._name(update),
+            titles=False,
+            splits=("test",),
+            batch=64,
+        )
+        units = log_prob_units(predictions)
         segments = round(BODY_SHARE * corpus_settings(self.chosen)["steps"])
+        variants = {"": units, **parts_of(units, test, segments)}
         critic = Perplexity(count_end=True)  # as the authors' transformer does
         records = []
-        for variant, part in {"": units, **parts_of(units, test, segments)}.items():
-            rng = generator(self.texts.seed, name, *([variant] if variant else []), "bootstrap")
-            named = {**own, "variant": variant}
+        for variant, part in variants.items():
+            stream = [self._name(update), variant] if variant else [self._name(update)]
+            rng = generator(self.texts.seed, *stream, "bootstrap")
             statistics = critic.sufficient_statistics(part)
-            records.append(_record("perplexity", "word_ppl", critic, statistics, rng, named))
+            described = {**subject, "variant": variant}
+            records.append(_record("perplexity", "word_ppl", critic, statistics, rng, described))
         return records
 
     def _latent_ppls(
-        self, samples: Sequence[Document], name: str, own: Mapping[str, Any]
+        self, samples: Sequence[Document], update: int, subject: Mapping[str, Any]
     ) -> list[Record]:
+        """By both rules of the authors."""
         records = []
         for variant, rule in RULES.items():
-            truth = self.texts.corpus.truth
             states = read_states(
-                documents=samples, reader_truth=truth, rule=rule, splits=("generated",)
+                documents=samples,
+                reader_truth=self.texts.corpus.truth,
+                rule=rule,
+                splits=("generated",),
             )
             critic = true_markov(real=states)
             statistics = critic.sufficient_statistics(chains_from_predictions(states))
-            rng = generator(self.texts.seed, name, rule, "bootstrap")
-            named = {**own, "variant": variant}
+            rng = generator(self.texts.seed, self._name(update), rule, "bootstrap")
+            described = {**subject, "variant": variant}
             records.append(
-                _record("synthetic_states", "latent_ppl", critic, statistics, rng, named)
+                _record("synthetic_states", "latent_ppl", critic, statistics, rng, described)
             )
         return records
 
 
-def kept_curve(folder: Path) -> list[dict[str, Any]]:
+def saved_curve(folder: Path) -> list[dict[str, Any]]:
     """Rows of a training so far, one for each stretch."""
     path = folder / CURVE
     return read_json(path) if path.is_file() else []
@@ -510,40 +571,56 @@ def parts_of(
         ``body`` (all but the end token), and its two parts ``first_segments`` and
         ``last_segments``; ``end`` (the end token alone).
     """
-    parts: dict[str, list[LogProbs]] = {
-        name: [] for name in ("body", "first_segments", "last_segments", "end")
-    }
+    parts: dict[str, list[LogProbs]] = {}
     for unit, document in zip(units, documents, strict=True):
-        delimiters = [
-            place
-            for place, token in enumerate(document.text.split())
-            if token == hsmm_language.DELIMITER
-        ]
-        last = len(unit.values) - 1  # the end token's place
-        cut = delimiters[segments - 1] + 1 if len(delimiters) >= segments else last
-        cuts = {"body": (0, last), "first_segments": (0, cut), "last_segments": (cut, last)}
-        cuts["end"] = (last, last + 1)
-        for name, (start, stop) in cuts.items():
-            parts[name].append(replace(unit, values=unit.values[start:stop], ended=name == "end"))
+        end = len(unit.values) - 1  # the end token's place
+        cut = end_of_segments(document.text.split(), segments) or end
+        spans = {
+            "body": slice(0, end),
+            "first_segments": slice(0, cut),
+            "last_segments": slice(cut, end),
+            "end": slice(end, end + 1),
+        }
+        for name, span in spans.items():
+            part = replace(unit, values=unit.values[span], ended=name == "end")
+            parts.setdefault(name, []).append(part)
     return parts
 
 
-def segment_record(samples: Sequence[Document], own: Mapping[str, Any]) -> Record:
-    """How many delimiters samples have: the mean, and in ``details`` how many texts have each number."""
+def end_of_segments(tokens: Sequence[str], segments: int) -> int | None:
+    """The place behind so many segments, delimiters included; None where a text has fewer."""
+    count = 0
+    for index, token in enumerate(tokens):
+        count += token == hsmm_language.DELIMITER
+        if count == segments:
+            return index + 1
+    return None
+
+
+def segment_record(samples: Sequence[Document], subject: Mapping[str, Any]) -> Record:
+    """How many delimiters samples have: the mean.
+
+    ``details`` say how many texts have each number.
+    """
     numbers = [document.text.split().count(hsmm_language.DELIMITER) for document in samples]
     by_number = {str(number): numbers.count(number) for number in sorted(set(numbers))}
     return Record(
-        "synthetic_states", "segments", **own, value=float(np.mean(numbers)), units=len(numbers),
-        better="reference_matched", details={"texts_by_segments": by_number},
-    )  # fmt: skip
+        "synthetic_states",
+        "segments",
+        **subject,
+        value=float(np.mean(numbers)),
+        units=len(numbers),
+        better="reference_matched",
+        details={"texts_by_segments": by_number},
+    )
 
 
 def seconds_an_update(curve: Sequence[Mapping[str, Any]]) -> float:
     """Of the last stretch; nothing where there is none."""
     if not curve:
         return 0.0
-    begun = curve[-2]["update"] if len(curve) > 1 else 0
-    return curve[-1]["seconds"] / (curve[-1]["update"] - begun)
+    start = curve[-2]["update"] if len(curve) > 1 else 0
+    return curve[-1]["seconds"] / (curve[-1]["update"] - start)
 
 
 def save_network(network: Any, tokenizer: Any, folder: Path) -> None:
@@ -559,63 +636,74 @@ def _record(
     critic: Any,
     statistics: Any,
     rng: np.random.Generator,
-    own: Mapping[str, Any],
+    subject: Mapping[str, Any],
 ) -> Record:
-    found = estimate(critic, statistics, rng)
+    estimated = estimate(critic, statistics, rng)
     totals = {column: statistics.total(column) for column in statistics.columns}
     return Record(
-        critic_name, metric, **own, value=found.value, low=found.low, high=found.high, units=found.units,
-        excluded=found.excluded, better=critic.better, signature=found.signature, details={"totals": totals},
-    )  # fmt: skip
+        critic_name,
+        metric,
+        **subject,
+        value=estimated.value,
+        low=estimated.low,
+        high=estimated.high,
+        units=estimated.units,
+        excluded=estimated.excluded,
+        better=critic.better,
+        signature=estimated.signature,
+        details={"totals": totals},
+    )
 
 
-# --- what comes back ----------------------------------------------------------------------------------------------------
+# --- what comes back ------------------------------------------------------------------------------
 
 
 def write_outputs(call: Call, chosen: Sizes) -> None:
     """Everything measured so far, by this call and those before it, and by others beside it."""
-    folders = [call.state / run.title for run in chosen.runs]
-    records = Results(
-        record
-        for run, folder in zip(chosen.runs, folders, strict=True)
-        for record in _kept_records(run, folder)
-    )
-    write_results(call.out / "records.json", records)
-    rows = [row for folder in folders for row in kept_curve(folder)]
-    with (
-        atomic_write(call.out / "curves.csv") as fresh,
-        fresh.open("w", encoding="utf-8", newline="") as file,
-    ):
-        columns = ["run", "seed", "update", "seconds", *LOSSES, *METRICS]
-        table = csv.DictWriter(file, columns, lineterminator="\n", extrasaction="ignore")
-        table.writeheader()
-        for row in rows:
-            update = f"update {row['update']}"
-            table.writerow(
-                {
-                    **row,
-                    **values_of(records.where(system=row["run"], seed=row["seed"], task=update)),
-                }
-            )
-    texts_of = [folder / "first_texts.txt" for folder in folders]
-    shown = [
-        f"# {place.parent.name}\n{place.read_text(encoding='utf-8')}"
-        for place in texts_of
-        if place.is_file()
-    ]
-    (call.out / "first_texts.txt").write_text("\n".join(shown), encoding="utf-8")
-    call.report.facts["beside the HSMM"] = [beside_hsmm(records, run) for run in chosen.runs]
+    # What each training has left in its folder.
+    records: list[Record] = []
+    curves: list[dict[str, Any]] = []
+    texts = []
+    for run in chosen.runs:
+        folder = call.state / run.title
+        records += _saved_records(run, folder)
+        curves += saved_curve(folder)
+        first_texts = folder / "first_texts.txt"
+        if first_texts.is_file():
+            texts.append(f"# {folder.name}\n{first_texts.read_text(encoding='utf-8')}")
+    # The files that come back.
+    results = Results(records)
+    write_results(call.out / "records.json", results)
+    write_curves(call.out / "curves.csv", curves, results)
+    (call.out / "first_texts.txt").write_text("\n".join(texts), encoding="utf-8")
+    call.report.facts["beside the HSMM"] = [beside_hsmm(results, run) for run in chosen.runs]
     call.report.write()
 
 
-def _kept_records(run: Run, folder: Path) -> Results:
+def write_curves(path: Path, curves: Sequence[Mapping[str, Any]], records: Results) -> None:
+    """The curves of all trainings, with what was measured of the networks at their points."""
+    columns = ["run", "seed", "update", "seconds", *LOSSES, *METRICS]
+    with atomic_write(path) as fresh, fresh.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, columns, lineterminator="\n", extrasaction="ignore")
+        table.writeheader()
+        for row in curves:
+            update = f"update {row['update']}"
+            measured = records.where(system=row["run"], seed=row["seed"], task=update)
+            table.writerow({**row, **values_of(measured)})
+
+
+def _saved_records(run: Run, folder: Path) -> Results:
     paths = [folder / f"records-{update}.json" for update in points(run)]
     return read_results(*[path for path in paths if path.is_file()])
 
 
 def values_of(records: Sequence[Record]) -> dict[str, float | None]:
     """Values by the names of the curve's columns."""
-    return {f"{record.metric}_{record.variant}".rstrip("_"): record.value for record in records}
+    values = {}
+    for record in records:
+        column = f"{record.metric}_{record.variant}".rstrip("_")
+        values[column] = record.value
+    return values
 
 
 @cache
@@ -625,16 +713,17 @@ def hsmm_records() -> Results:
 
 
 def beside_hsmm(records: Results, run: Run) -> dict[str, Any]:
-    """The two claims of section 3 in numbers: by what factor a trained transformer is worse than the HSMM of the scale."""
-    scale = hsmm_records()
-    own = records.where(system=run.name, seed=run.seed, task=f"update {run.recipe.updates}")
-    found: dict[str, Any] = {"run": run.name, "seed": run.seed}
+    """The two claims of section 3 in numbers.
+
+    By what factor a trained transformer is worse than the HSMM of the scale.
+    """
+    last = records.where(system=run.name, seed=run.seed, task=f"update {run.recipe.updates}")
+    comparison: dict[str, Any] = {"run": run.name, "seed": run.seed}
     for metric in ("word_ppl", "latent_ppl"):
-        ours, theirs = own.find(metric=metric, variant=""), scale.one(metric=metric, variant="")
-        if ours is not None and ours.value is not None and theirs.value is not None:
-            found[metric] = {
-                "transformer": ours.value,
-                "hsmm": theirs.value,
-                "ratio": ours.value / theirs.value,
-            }
-    return found
+        hsmm = hsmm_records().one(metric=metric, variant="").value
+        record = last.find(metric=metric, variant="")
+        transformer = record.value if record is not None else None
+        if transformer is not None and hsmm is not None:
+            ratio = transformer / hsmm
+            comparison[metric] = {"transformer": transformer, "hsmm": hsmm, "ratio": ratio}
+    return comparison

@@ -1,4 +1,4 @@
-"""A tiny Llama as a GGUF file, laid out as llama.cpp's converter does it: SmolLM2's stand-in in tests and tiny jobs."""
+"""A tiny Llama as a GGUF file, as llama.cpp's converter lays it out: SmolLM2's stand-in."""
 
 import json
 from pathlib import Path
@@ -10,55 +10,95 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 HEADS, KEYS, WIDTH, LAYERS = 4, 2, 32, 2
+# Tensors by the names of transformers and of llama.cpp; the output matrix is the embeddings'.
 NAMES = {
-    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
-    "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
-}  # fmt: skip
+    "model.embed_tokens.weight": "token_embd.weight",
+    "model.norm.weight": "output_norm.weight",
+}
+NAMES_IN_A_BLOCK = {
+    "self_attn.q_proj.weight": "attn_q.weight",
+    "self_attn.k_proj.weight": "attn_k.weight",
+    "self_attn.v_proj.weight": "attn_v.weight",
+    "self_attn.o_proj.weight": "attn_output.weight",
+    "mlp.gate_proj.weight": "ffn_gate.weight",
+    "mlp.up_proj.weight": "ffn_up.weight",
+    "mlp.down_proj.weight": "ffn_down.weight",
+    "input_layernorm.weight": "attn_norm.weight",
+    "post_attention_layernorm.weight": "ffn_norm.weight",
+}
+TIED = "lm_head.weight"
+ROTARY_HEADS = {"attn_q.weight": HEADS, "attn_k.weight": KEYS}
+# llama.cpp's types of tokens.
+NORMAL, CONTROL = 1, 3
 
 
 def write_gguf(path: Path, network: Any, tokenizer: Any) -> None:
-    """The file as llama.cpp's converter lays it out: rotary halves interleaved, one vocabulary of byte pairs."""
-    writer, config = gguf.GGUFWriter(path, "llama"), network.config
-    own, end = json.loads(tokenizer.backend_tokenizer.to_str())["model"], tokenizer.eos_token_id
-    facts = {
-        "context_length": config.max_position_embeddings, "embedding_length": WIDTH, "block_count": LAYERS,
-        "feed_forward_length": config.intermediate_size, "head_count": HEADS, "head_count_kv": KEYS,
-        "rope_dimension_count": WIDTH // HEADS, "rope_freq_base": 10000.0, "layer_norm_rms_eps": config.rms_norm_eps,
-        "vocab_size": config.vocab_size, "tokenizer_model": "gpt2", "token_list": sorted(own["vocab"], key=own["vocab"].get),
-        "token_types": [3 if token == end else 1 for token in range(len(tokenizer))],
-        "token_merges": [" ".join(pair) for pair in own["merges"]], "bos_token_id": end, "eos_token_id": end,
-    }  # fmt: skip
-    for name, value in facts.items():
+    """Write the file: settings and one vocabulary of byte pairs, then the tensors."""
+    writer = gguf.GGUFWriter(path, "llama")
+    for name, value in settings_of(network.config, tokenizer).items():
         getattr(writer, f"add_{name}")(value)
     for name, tensor in network.state_dict().items():
-        array = tensor.numpy().astype(np.float32)
-        if name == "lm_head.weight":
-            continue  # tied
-        if name in ("model.embed_tokens.weight", "model.norm.weight"):
-            writer.add_tensor(
-                "token_embd.weight" if "embed" in name else "output_norm.weight", array
-            )
-            continue
-        _, _, layer, *inner, _ = name.split(".")
-        part = NAMES[".".join(inner)]
-        if part in ("attn_q", "attn_k"):
-            heads = HEADS if part == "attn_q" else KEYS
-            halves = array.reshape(heads, 2, len(array) // heads // 2, WIDTH)
-            array = np.ascontiguousarray(halves.swapaxes(1, 2).reshape(array.shape))
-        writer.add_tensor(f"blk.{layer}.{part}.weight", array)
+        if name != TIED:
+            writer.add_tensor(*converted(name, tensor.numpy().astype(np.float32)))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
 
 
+def settings_of(config: LlamaConfig, tokenizer: Any) -> dict[str, Any]:
+    """What the file says of network and vocabulary, by the names of the writer's methods."""
+    end = tokenizer.eos_token_id
+    byte_pairs = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    vocabulary = byte_pairs["vocab"]
+    token_types = [NORMAL] * len(tokenizer)
+    token_types[end] = CONTROL
+    return {
+        "context_length": config.max_position_embeddings,
+        "embedding_length": WIDTH,
+        "block_count": LAYERS,
+        "feed_forward_length": config.intermediate_size,
+        "head_count": HEADS,
+        "head_count_kv": KEYS,
+        "rope_dimension_count": WIDTH // HEADS,
+        "rope_freq_base": 10000.0,
+        "layer_norm_rms_eps": config.rms_norm_eps,
+        "vocab_size": config.vocab_size,
+        "tokenizer_model": "gpt2",
+        "token_list": sorted(vocabulary, key=vocabulary.get),
+        "token_types": token_types,
+        "token_merges": [" ".join(pair) for pair in byte_pairs["merges"]],
+        "bos_token_id": end,
+        "eos_token_id": end,
+    }
+
+
+def converted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+    """A tensor of transformers by llama.cpp's name; it interleaves the halves of rotary heads."""
+    if name in NAMES:
+        return NAMES[name], array
+    _, _, layer, inner = name.split(".", 3)  # model.layers.0.self_attn.q_proj.weight
+    part = NAMES_IN_A_BLOCK[inner]
+    if part in ROTARY_HEADS:
+        heads = ROTARY_HEADS[part]
+        halves = array.reshape(heads, 2, len(array) // heads // 2, WIDTH)
+        array = np.ascontiguousarray(halves.swapaxes(1, 2).reshape(array.shape))
+    return f"blk.{layer}.{part}", array
+
+
 def tiny_llama(tokenizer: Any, positions: int = 64) -> Any:
     """A network of random weights for a tokenizer and so many positions, with tied embeddings."""
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-        num_key_value_heads=KEYS, max_position_embeddings=positions, tie_word_embeddings=True,
-        bos_token_id=tokenizer.eos_token_id, eos_token_id=tokenizer.eos_token_id,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=WIDTH,
+        intermediate_size=48,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        num_key_value_heads=KEYS,
+        max_position_embeddings=positions,
+        tie_word_embeddings=True,
+        bos_token_id=tokenizer.eos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
     return LlamaForCausalLM(config).eval()

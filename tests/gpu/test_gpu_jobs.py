@@ -25,7 +25,7 @@ TRANSFORMER = "table_1_transformer"
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_job_imports_nothing_but_what_is_there_or_travels(job):
-    allowed = inputs.THERE | inputs.CHOSEN | inputs.wheel_names().keys()
+    allowed = inputs.INSTALLED | inputs.OPTIONAL | inputs.wheel_names().keys()
     for module in (JOBS[job], "experiments.gpu.__main__"):
         _, outside = inputs.reached(module)
         assert [(name, str(file)) for name, file in sorted(outside) if name not in allowed] == []
@@ -68,7 +68,7 @@ def test_what_is_packed_holds_each_jobs_code_and_inputs(tmp_path):
         "params.yaml",
         "wheels/one-1.0-py3-none-any.whl",
     } <= names
-    assert "experiments/gpu/speed.py" not in names and size < inputs.MOST
+    assert "experiments/gpu/speed.py" not in names and size < inputs.MAX_BYTES
     assert str(table_1_transformer.MEASURED) in names
 
 
@@ -245,12 +245,12 @@ def test_a_point_is_written_as_soon_as_it_is_measured(tmp_path, monkeypatch):
 
 def test_one_training_can_be_asked_for_by_name(monkeypatch):
     chosen = table_1_transformer.PAPER
-    (run,) = table_1_transformer.wanted_runs(chosen, "transformer-1")
+    (run,) = table_1_transformer.selected_runs(chosen, "transformer-1")
     assert (run.name, run.seed, run.recipe.batch) == ("transformer", 1, 8)
-    assert len(table_1_transformer.wanted_runs(chosen, None)) == len(chosen.runs)
+    assert len(table_1_transformer.selected_runs(chosen, None)) == len(chosen.runs)
     refuses(
         "give --only one of transformer_batch_32-1, transformer-1",
-        table_1_transformer.wanted_runs,
+        table_1_transformer.selected_runs,
         chosen,
         "transformer",
     )

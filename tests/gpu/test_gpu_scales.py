@@ -31,7 +31,7 @@ def call(job, folder):
 
 def without_chosen(patch):
     """Packages that a card's machine lacks cannot be imported."""
-    for name in inputs.CHOSEN - {"pandas", "pyarrow"}:
+    for name in inputs.OPTIONAL - {"pandas", "pyarrow"}:
         patch.setitem(sys.modules, name, None)
 
 
