@@ -1,7 +1,8 @@
-"""What a run changed: its numbers and verdicts beside the last commit's, ``python experiments/differences.py [FOLDER]``.
+"""What a run changed: its numbers and verdicts beside the last commit's.
 
-Reads ``data/scores`` and the ledger's claims of the working tree and of HEAD, or of another checkout (a run of other code, or on another
-machine), writes ``data/differences.md``, never fails.
+``python experiments/differences.py [FOLDER]`` reads ``data/scores`` and the ledger's claims of the
+working tree and of HEAD, or of another checkout (a run of other code, or on another machine),
+writes ``data/differences.md``, never fails.
 """
 
 import csv
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -22,66 +24,103 @@ from longform.results import NAMES
 SCORES, CLAIMS, PAGE = "data/scores", "paper_figures/ledger/claims.csv", "data/differences.md"
 IDENTITY = NAMES[: NAMES.index("seed") + 1]  # the fields that say what a record is a number of
 BORDERLINE = "borderline"
-COUNTS = ("equal", "within 1e-9", "differing", "outside the committed interval", "new", "gone")
+EQUAL, CLOSE, DIFFERING = "equal", "within 1e-9", "differing"
+OUTSIDE, NEW, GONE = "outside the committed interval", "new", "gone"
+COUNTS = (EQUAL, CLOSE, DIFFERING, OUTSIDE, NEW, GONE)
+BORDERLINE_NOTE = (
+    f"; {BORDERLINE}: a 90 % or a 99 % interval says otherwise, so that a processor's last bits may"
+    " decide"
+)
+
+Files = Mapping[str, str]  # texts of result files by their paths
+Record = Mapping[str, Any]
 
 
 def committed(folder: Path) -> dict[str, str]:
-    """Results of HEAD: path -> text; empty outside git, and where HEAD holds none."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, check=True, encoding="utf-8"
-        ).stdout
-
+    """Results of HEAD; empty outside git, and where HEAD has none."""
+    files = {}
     try:
-        listed = git("ls-tree", "-r", "-z", "--name-only", "HEAD", SCORES, CLAIMS).split("\0")
-        return {
-            path: git("show", f"HEAD:./{path}")
-            for path in listed
-            if path.endswith(".json") or path == CLAIMS
-        }
+        paths = _git(folder, "ls-tree", "-r", "-z", "--name-only", "HEAD", SCORES, CLAIMS)
+        for path in paths.split("\0"):
+            if path.endswith(".json") or path == CLAIMS:
+                files[path] = _git(folder, "show", f"HEAD:./{path}")
     except (OSError, subprocess.CalledProcessError):
         return {}
+    return files
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What a command of git prints."""
+    command = ["git", *words]
+    process = subprocess.run(command, cwd=folder, capture_output=True, check=True, encoding="utf-8")
+    return process.stdout
 
 
 def made(folder: Path) -> dict[str, str]:
-    """The same of the working tree."""
-    files = [*(folder / SCORES).rglob("*.json"), folder / CLAIMS]
-    return {
-        f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8")
-        for f in files
-        if f.is_file()
-    }
+    """Results of a working tree."""
+    files = {}
+    for path in (*(folder / SCORES).rglob("*.json"), folder / CLAIMS):
+        if path.is_file():
+            files[path.relative_to(folder).as_posix()] = path.read_text(encoding="utf-8")
+    return files
 
 
 def compared(old: str, new: str) -> tuple[Counter[str], float]:
-    """How many records of two files are what of ``COUNTS``, and the largest relative difference of a value.
+    """Compare two files of records.
 
     Records that share their identity are matched in the order of the files.
+
+    Returns:
+        How many records are what of ``COUNTS``, and the largest relative difference of a value.
     """
-    sides: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
+    by_identity: dict[Any, tuple[list[Record], list[Record]]] = defaultdict(lambda: ([], []))
     for side, text in enumerate((old, new)):
         for record in json.loads(text):
-            sides[tuple(record.get(name) for name in IDENTITY)][side].append(record)
+            identity = tuple(record.get(name) for name in IDENTITY)
+            by_identity[identity][side].append(record)
     counts, largest = Counter[str](), 0.0
-    for before, after in (pair for found in sides.values() for pair in zip_longest(*found)):
-        if before is None or after is None:
-            counts["new" if before is None else "gone"] += 1
-            continue
-        counts[
-            "equal" if before == after else "within 1e-9" if close(before, after) else "differing"
-        ] += 1
-        numbers = before.get("value"), before.get("low"), before.get("high"), after.get("value")
-        value, low, high, now = (
-            math.nan if number is None else float(number) for number in numbers
-        )
-        if not close(value, now):
-            finite = math.isfinite(now - value)
-            largest = max(
-                largest, abs(now - value) / max(abs(now), abs(value)) if finite else math.inf
-            )
-            counts["outside the committed interval"] += now < low or now > high
+    for sides in by_identity.values():
+        for before, after in zip_longest(*sides):
+            counts[change(before, after)] += 1
+            if before is not None and after is not None:
+                largest = max(largest, relative_difference(before, after))
+                counts[OUTSIDE] += is_outside(before, after)
     return counts, largest
+
+
+def change(before: Record | None, after: Record | None) -> str:
+    """How a record changed, or that one side lacks it: one of ``COUNTS``."""
+    if before is None:
+        return NEW
+    if after is None:
+        return GONE
+    if before == after:
+        return EQUAL
+    return CLOSE if close(before, after) else DIFFERING
+
+
+def number_of(record: Record, name: str) -> float:
+    """A number of a record; not a number where it has none."""
+    value = record.get(name)
+    return math.nan if value is None else float(value)
+
+
+def relative_difference(before: Record, after: Record) -> float:
+    """Of the values of two records: 0 where they are equal but for rounding."""
+    old, new = number_of(before, "value"), number_of(after, "value")
+    if close(old, new):
+        return 0.0
+    if not math.isfinite(new - old):
+        return math.inf
+    return abs(new - old) / max(abs(new), abs(old))
+
+
+def is_outside(before: Record, after: Record) -> bool:
+    """Whether a value changed so much that it lies outside the earlier interval."""
+    value = number_of(after, "value")
+    if close(number_of(before, "value"), value):
+        return False
+    return value < number_of(before, "low") or value > number_of(before, "high")
 
 
 def close(old: Any, new: Any) -> bool:
@@ -91,87 +130,102 @@ def close(old: Any, new: Any) -> bool:
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(map(close, old, new))
     if isinstance(old, int | float) and isinstance(new, int | float):
-        return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12) or (
-            math.isnan(old) and math.isnan(new)
-        )
+        if math.isnan(old) and math.isnan(new):
+            return True
+        return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12)
     return bool(old == new)
 
 
-def verdicts(text: str) -> dict[str, tuple[str, bool]]:
-    """Of claims as a whole, whose ``row`` is empty: ``paper claim`` -> verdict, and whether it is borderline."""
-    found = {}
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict on a claim, and whether another level than 95 % turns it."""
+
+    word: str = "no claim"
+    is_borderline: bool = False
+
+
+def verdicts(text: str) -> dict[str, Verdict]:
+    """Verdicts by ``paper claim`` of a file of claims; a line with a row is part of a claim."""
+    by_claim = {}
     for line in csv.DictReader(io.StringIO(text, newline="")):
         if not line["row"]:
-            found[f"{line['paper']} {line['claim']}"] = (
-                line["verdict"],
-                bool(line.get("borderline")),
-            )
-    return found
+            name = f"{line['paper']} {line['claim']}"
+            by_claim[name] = Verdict(line["verdict"], bool(line.get("borderline")))
+    return by_claim
 
 
 def turned_verdicts(old: str, new: str) -> tuple[list[str], int]:
-    """What is told of each verdict that differs between two files of claims, and how many claims there are."""
-    sides = verdicts(old), verdicts(new)
-    told = []
-    names = list(sides[0] | sides[1])
+    """A line for each verdict that differs between two files of claims; how many claims there are.
+
+    Args:
+        old, new: the texts of the files.
+    """
+    before, after = verdicts(old), verdicts(new)
+    lines = []
+    names = list(before | after)
     for name in names:
-        (before, hair), (after, hair_now) = (side.get(name, ("no claim", False)) for side in sides)
-        if before != after:
-            told.append(
-                f"{name}: {before} -> {after}" + (f" ({BORDERLINE})" if hair or hair_now else "")
-            )
-    return told, len(names)
+        old_verdict = before.get(name, Verdict())
+        new_verdict = after.get(name, Verdict())
+        if old_verdict.word != new_verdict.word:
+            is_borderline = old_verdict.is_borderline or new_verdict.is_borderline
+            note = f" ({BORDERLINE})" if is_borderline else ""
+            lines.append(f"{name}: {old_verdict.word} -> {new_verdict.word}{note}")
+    return lines, len(names)
 
 
-def told(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def described(old: Files, new: Files) -> tuple[list[str], list[str]]:
     """What differs, the most important first, and a table by file."""
+    # Records by file, and verdicts.
+    comparisons = {}
+    for path in sorted({*old, *new} - {CLAIMS}):
+        comparisons[path] = compared(old.get(path, "[]"), new.get(path, "[]"))
+    total = Counter[str]()
+    largest = 0.0
+    for counts, difference in comparisons.values():
+        total += counts
+        largest = max(largest, difference)
     turned, claims = turned_verdicts(old.get(CLAIMS, ""), new.get(CLAIMS, ""))
-    files = {
-        path: compared(old.get(path, "[]"), new.get(path, "[]"))
-        for path in sorted({*old, *new} - {CLAIMS})
-    }
-    total = sum((counts for counts, _ in files.values()), Counter[str]())
-    counted = ", ".join(f"{total[name]} {name}" for name in COUNTS)
-    if not turned and not total.keys() - {"equal", "within 1e-9"}:
-        return [f"the same as the committed run; records: {counted}; verdicts: {claims}"], []
-    largest = max((most for _, most in files.values()), default=0.0)
+
+    # One line where nothing differs.
+    numbers = ", ".join(f"{total[name]} {name}" for name in COUNTS)
+    if not turned and not total.keys() - {EQUAL, CLOSE}:
+        return [f"the same as the committed run; records: {numbers}; verdicts: {claims}"], []
+
+    # Else the sums, each turned verdict, and the table.
+    summary = f"verdicts that differ: {len(turned)} of {claims}"
+    if any(line.endswith(f"({BORDERLINE})") for line in turned):
+        summary += BORDERLINE_NOTE
+    lines = [f"records: {numbers}; largest relative difference: {largest:.2g}", summary, *turned]
     table = [
         f"| file | {' | '.join(COUNTS)} | largest relative difference |",
         "|---" * (len(COUNTS) + 2) + "|",
     ]
-    for path, (counts, most) in files.items():
-        table.append(
-            f"| {path} | {' | '.join(str(counts[name]) for name in COUNTS)} | {most:.2g} |"
-        )
-    lines = [f"records: {counted}; largest relative difference: {largest:.2g}"]
-    lines.append(f"verdicts that differ: {len(turned)} of {claims}")
-    if any(line.endswith(f"({BORDERLINE})") for line in turned):
-        lines[-1] += (
-            f"; {BORDERLINE}: a 90 % or a 99 % interval says otherwise, so that a processor's last bits may decide"
-        )
-    return [*lines, *turned], table
+    for path, (counts, difference) in comparisons.items():
+        cells = " | ".join(str(counts[name]) for name in COUNTS)
+        table.append(f"| {path} | {cells} | {difference:.2g} |")
+    return lines, table
 
 
 def main(folder: Path = Path(), other: Path | None = None) -> int:
     """Write the page and print how it begins."""
+    # What differs, or why that cannot be said.
     old = committed(folder) if other is None else made(other)
     table: list[str] = []
     lines = [f"no {'committed ' if other is None else ''}results to compare this run with"]
     try:
         if old:
-            lines, table = told(old, made(folder))
+            lines, table = described(old, made(folder))
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         lines = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"]
+    # All of it as a page, and its first lines.
+    page = ["# This run beside the committed one", ""]
+    page += [f"- {line}" for line in lines]
+    page += ["", *table]
     with atomic_write(folder / PAGE) as partial:
-        page = [
-            "# This run beside the committed one",
-            "",
-            *(f"- {line}" for line in lines),
-            "",
-            *table,
-        ]
         partial.write_text("\n".join(page).rstrip() + "\n", encoding="utf-8")
-    print("\n".join([*lines[:9], *([f"all of it: {PAGE}"] if table else [])]))
+    print("\n".join(lines[:9]))
+    if table:
+        print(f"all of it: {PAGE}")
     return 0
 
 

@@ -1,7 +1,8 @@
 """Copy tables of runs into the README and the pages of results: ``python experiments/readme.py``.
 
-They stand between marks. A mark names a table below ``paper_figures/``, ``scale:`` before it one that ``experiments/scales/<scale>`` keeps; and, where it is too
-long, what the rows to show begin with, several beginnings with semicolons between.
+They stand between marks. A mark names a table below ``paper_figures/``, ``scale:`` before it one
+that ``experiments/scales/<scale>`` keeps; and, where it is too long, what the rows to show begin
+with, several beginnings with semicolons between.
 """
 
 from __future__ import annotations
@@ -11,27 +12,39 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MARK = r"<!-- (?P<head>(?:(?P<scale>\w+):)?(?P<place>\w+(?:/\w+)?)(?: (?P<begin>\w[^>]*?))?) -->"
+END = "<!-- end -->"
 
 
 def fill(text: str, root: Path) -> str:
-    """A page's text with every marked table as ``report`` last wrote it, below a copy of the repository."""
+    """A page's text with every marked table as ``report`` last wrote it.
+
+    Args:
+        text: of the page.
+        root: of the repository or of a copy, below which the tables lie.
+    """
 
     def table(mark: re.Match[str]) -> str:
-        place, begin, scale = mark["place"], mark["begin"], mark["scale"]
-        figures = (root / "experiments" / "scales" / scale if scale else root) / "paper_figures"
-        written = (figures / place / f"{place.rpartition('/')[2]}.md").read_text(encoding="utf-8")
-        return f"<!-- {mark['head']} -->\n{cut(written, begin) if begin else written.strip()}\n<!-- end -->"
+        exhibit = mark["place"]
+        home = root / "experiments" / "scales" / mark["scale"] if mark["scale"] else root
+        path = home / "paper_figures" / exhibit / f"{exhibit.rpartition('/')[2]}.md"
+        shown = path.read_text(encoding="utf-8").strip()
+        if mark["begin"]:
+            shown = cut(shown, mark["begin"].split(";"))
+        return f"<!-- {mark['head']} -->\n{shown}\n{END}"
 
-    return re.sub(MARK + r"\n.*?<!-- end -->", table, text, flags=re.S)
+    return re.sub(MARK + rf"\n.*?{END}", table, text, flags=re.S)
 
 
-def cut(written: str, begin: str) -> str:
-    """Caption, head and the rows that begin so; the findings below the table are left to its own file."""
-    lines = written.strip().splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("|---"))
-    begins = tuple(f"| {single}" for single in begin.split(";"))
-    rows = [line for line in lines[head + 1 :] if line.startswith(begins)]
-    return "\n".join(lines[: head + 1] + rows)
+def cut(text: str, beginnings: list[str]) -> str:
+    """Caption, head and the rows that begin so, of a table's page without its findings.
+
+    Raises:
+        ValueError: there is no table.
+    """
+    before, rule, body = re.split(r"^(\|---.*\n)", text, maxsplit=1, flags=re.M)
+    starts = tuple(f"| {beginning}" for beginning in beginnings)
+    rows = [line for line in body.splitlines() if line.startswith(starts)]
+    return "\n".join([before + rule.rstrip("\n"), *rows])
 
 
 def pages(root: Path) -> list[Path]:

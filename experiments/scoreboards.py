@@ -1,10 +1,11 @@
-"""One summary over all runs in git, ``PYTHONPATH=src:. python experiments/scoreboards.py``: ``docs/scoreboards.md``.
+"""One summary over all runs in git: ``docs/scoreboards.md``.
 
-Printed numbers and claims by run, synthetic text and real text apart: a single ledger counts what its own run measured, so that what another
-run compares is not in it.
+``PYTHONPATH=src:. python experiments/scoreboards.py`` writes it. Printed numbers and claims by run,
+synthetic text and real text apart: a single ledger counts what its own run measured, so that what
+another run compares is not in it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +24,13 @@ COMPARED = (WITHIN, DIFFERS, INCOMPARABLE)
 PRINTED = ("run", "paper", *COMPARED)
 CLAIMS = ("run", "claims of papers", *VERDICTS, BORDERLINE)
 REAL_CLAIMS = "all of real text ([claims](../experiments/real_claims.md))"
+INTRODUCTION = (
+    "How many printed numbers and claims each run in git meets."
+    " `PYTHONPATH=src:. python experiments/scoreboards.py` writes this page."
+    " *Within interval*: the printed number lies in our 95 % interval."
+    " *Not comparable*: measured, but at another size or by another instrument than the paper's."
+    " A *borderline* verdict is another at 90 or at 99 %."
+)
 
 
 def runs() -> list[str]:
@@ -35,10 +43,14 @@ def is_real(run: str) -> bool:
     return run.startswith(REAL)
 
 
+def figures_of(run: str) -> Path:
+    """Where a run's figures and tables lie."""
+    return (SCALES / run if run else ROOT) / "paper_figures"
+
+
 def printed_rows(run: str) -> Iterator[list[str]]:
     """Of each paper of which a run compares a number: how many verdicts of each kind."""
-    figures = SCALES / run / "paper_figures" if run else ROOT / "paper_figures"
-    path = figures / "ledger" / "ledger.csv"
+    path = figures_of(run) / "ledger" / "ledger.csv"
     lines = read_table(path) if path.is_file() else pd.DataFrame(columns=Line._fields)
     if run and lines.empty:
         results = scale_results(SCALES / run / RECORDS)
@@ -79,32 +91,37 @@ def shown(run: str) -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+    for row in rows:
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
 
 
 def page() -> str:
-    """The whole page."""
-    kinds: dict[str, Callable[[str], bool]] = {
-        "Synthetic text": lambda run: not is_real(run),
-        "Real text": is_real,
-    }
-    parts = [
-        "# Scoreboards",
-        "How many printed numbers and claims each run in git meets. `PYTHONPATH=src:. python experiments/scoreboards.py` writes this page. "
-        "*Within interval*: the printed number lies in our 95 % interval. *Not comparable*: measured, but at another size or "
-        "by another instrument than the paper's. A *borderline* verdict is another at 90 or at 99 %.",
-    ]
-    for title, belongs in kinds.items():
-        printed: list[list[str]] = []
-        claims: list[list[str]] = []
-        for run in filter(belongs, runs()):
-            printed += printed_rows(run)
-            folder = SCALES / run if run else ROOT
-            claims += claim_rows(folder / "paper_figures" / "ledger" / "claims.csv", shown(run))
-        if title == "Real text":
-            claims += claim_rows(ROOT / "experiments" / "real_claims.csv", REAL_CLAIMS)
-        parts += [f"## {title}", table(PRINTED, printed), table(CLAIMS, claims)]
+    """The page's text."""
+    real = [run for run in runs() if is_real(run)]
+    synthetic = [run for run in runs() if not is_real(run)]
+    claims_of_real_text = claim_rows(ROOT / "experiments" / "real_claims.csv", REAL_CLAIMS)
+    parts = ["# Scoreboards", INTRODUCTION, "## Synthetic text"]
+    parts += [table(PRINTED, all_printed_rows(synthetic)), table(CLAIMS, all_claim_rows(synthetic))]
+    real_claims = [*all_claim_rows(real), *claims_of_real_text]
+    parts += ["## Real text", table(PRINTED, all_printed_rows(real)), table(CLAIMS, real_claims)]
     return "\n\n".join(parts) + "\n"
+
+
+def all_printed_rows(names: Sequence[str]) -> list[list[str]]:
+    """Rows of several runs about printed numbers."""
+    rows: list[list[str]] = []
+    for run in names:
+        rows += printed_rows(run)
+    return rows
+
+
+def all_claim_rows(names: Sequence[str]) -> list[list[str]]:
+    """Rows of several runs about claims."""
+    rows: list[list[str]] = []
+    for run in names:
+        rows += claim_rows(figures_of(run) / "ledger" / "claims.csv", shown(run))
+    return rows
 
 
 if __name__ == "__main__":
