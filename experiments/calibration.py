@@ -69,16 +69,18 @@ def _perplexities(side: str, scored: int, rng: np.random.Generator) -> Sufficien
 
 def pages(trials: int) -> dict[str, float]:
     """Share of intervals that cover the true share of supported sentences."""
+    # Units are generations; so many in a row continue one page.
     critic = SupportedPerGeneration()
     covered = {"generations": 0, "pages": 0}
     page_of_generation = np.repeat([f"page{number}" for number in range(PAGES)], DECODERS).tolist()
     unit_ids = tuple(map(str, range(len(page_of_generation))))
+    # Generations of a page are alike, since they share the page's rate.
     for trial in range(trials):
         rng = generator("pages", trial)
         rates = rng.beta(5 * SUPPORTED, 5 * (1 - SUPPORTED), PAGES)
         supported = rng.binomial(SENTENCES, np.repeat(rates, DECODERS))
-        ones, zeros = np.ones(len(unit_ids)), np.zeros(len(unit_ids))
-        values = np.column_stack([supported, ones, zeros])
+        generations, excluded = np.ones(len(unit_ids)), np.zeros(len(unit_ids))
+        values = np.column_stack([supported, generations, excluded])
         columns = ("supported", "generations", "excluded")
         statistics = SufficientStatistics(unit_ids, columns, values)
         by_page = clustered(statistics, page_of_generation)

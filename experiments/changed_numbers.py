@@ -1,6 +1,8 @@
-"""Which printed numbers and verdicts changed since a commit, and why, ``PYTHONPATH=src python experiments/changed_numbers.py [COMMIT]``.
+"""Which printed numbers and verdicts changed since a commit, and why.
 
-Writes ``docs/changed_numbers.md`` from the results in git then and now: records of scales, their claims, and the claims on published text.
+``PYTHONPATH=src python experiments/changed_numbers.py [COMMIT]`` writes ``docs/changed_numbers.md``
+from the results in git then and now: records of scales, their claims, and the claims on published
+text.
 """
 
 import io
@@ -24,7 +26,8 @@ PAGE = ROOT / "docs" / "changed_numbers.md"
 BEFORE = "a5734e11"  # the last commit before the corrections
 IDENTITY = list(NAMES[: NAMES.index("seed") + 1])
 FIELDS = ("value", "low", "high", "difference", "p_value")
-REASONS = {  # claim -> why its verdict changed, where the rule or the instrument did and not a number
+# Why a claim's verdict changed, where the rule or the instrument did and not a number.
+REASONS = {
     "mentions_above_data_at_every_size": "one size showed every size; now a ladder of sizes does",
     "mauve_prefers_no_titles": "MAUVE read by a judged network, for a claim about LM1",
     "classifier_beats_unified_coherence": "a ranker of ours stood for Unified Coherence",
@@ -33,14 +36,24 @@ REASONS = {  # claim -> why its verdict changed, where the rule or the instrumen
 }
 MARGIN, TRAININGS = "a margin of equivalence", "intervals cover trainings"
 MEASURED = ("holds", "contradicted", "undecided")
+WHY = """\
+- **Means over trainings.** They carried the first training's test and details, and an interval \
+over documents alone, which in seven cells held none of the trainings. Test and interval are now \
+over trainings and documents.
+- **Equality.** A wide interval around zero passed for equality. It now takes a whole interval \
+within a margin.
+- **Instruments.** Numbers and claims of a paper are held to its own instruments and systems alone.
+- **Titles.** Perplexities with titles counted the titles' tokens too. Tokens of the body count now.
+- **Cut texts.** Texts that ran into the limit of length were scored as if they had ended.
+- **Shares of all or of none.** Their intervals had no width (567 records). Wilson's stand in the \
+records, the claims and the ledgers; the tables of these scales are as their runs drew them."""
 
 
 def then(commit: str, path: str) -> str:
     """A file's text at a commit; empty where it was not there."""
-    told = subprocess.run(
-        ["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True, encoding="utf-8"
-    )
-    return told.stdout if told.returncode == 0 else ""
+    command = ["git", "show", f"{commit}:{path}"]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    return process.stdout if process.returncode == 0 else ""
 
 
 def now(path: str) -> str:
@@ -59,18 +72,24 @@ def claims_of(text: str) -> pd.Series:
 
 def turned(commit: str) -> Iterator[list[str]]:
     """Every measured verdict that changed: where, claim, before, after, why."""
-    ledgers = sorted((ROOT / "experiments" / "scales").glob("*/paper_figures/ledger/claims.csv"))
     files = {"real text, all scales": "experiments/real_claims.csv"}
-    for path in ledgers:
-        files[f"`{path.parts[-4]}`"] = path.relative_to(ROOT).as_posix()
+    for scale in scales("paper_figures/ledger/claims.csv"):
+        files[f"`{scale}`"] = f"experiments/scales/{scale}/paper_figures/ledger/claims.csv"
     equalities = claims_of_equality()
-    for place, path in files.items():
+    for where, path in files.items():
         before, after = claims_of(then(commit, path)), claims_of(now(path))
         pairs = pd.DataFrame({"before": before, "after": after}).reindex(after.index)
-        changed = pairs[pairs["before"].isin(MEASURED) & (pairs["before"] != pairs["after"])]
+        was_measured = pairs["before"].isin(MEASURED)
+        changed = pairs[was_measured & (pairs["before"] != pairs["after"])]
         for (paper, claim), pair in changed.iterrows():
             why = reason(claim, (paper, claim) in equalities)
-            yield [place, f"{paper} {claim}", pair["before"], pair["after"], why]
+            yield [where, f"{paper} {claim}", pair["before"], pair["after"], why]
+
+
+def scales(file: str) -> list[str]:
+    """Names of the scales that have a file, by its path in their folders."""
+    folder = ROOT / "experiments" / "scales"
+    return [home.name for home in sorted(folder.iterdir()) if (home / file).is_file()]
 
 
 def claims_of_equality() -> set[tuple[str, str]]:
@@ -91,20 +110,22 @@ def reason(claim: str, is_equality: bool) -> str:
 
 def moved(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """How many records changed in which field; records are matched by what they are."""
-    before, after = (pd.DataFrame(records, columns=NAMES) for records in (old, new))
+    before = pd.DataFrame(old, columns=NAMES)
+    after = pd.DataFrame(new, columns=NAMES)
     pairs = before.merge(after, on=IDENTITY, suffixes=("", " now"))
     counts = {}
     for name in FIELDS:
         was, is_now = pairs[name], pairs[f"{name} now"]
-        unknown = was.isna() & is_now.isna()
-        counts[name] = int((was.ne(is_now) & ~unknown).sum())
+        both_absent = was.isna() & is_now.isna()
+        differs = was.ne(is_now) & ~both_absent
+        counts[name] = int(differs.sum())
     return counts
 
 
 def changed_files(commit: str) -> Iterator[list[str]]:
     """Every file of records that changed, with the number of records by field."""
-    for path in sorted((ROOT / "experiments" / "scales").glob(f"*/{RECORDS}")):
-        scale, files = path.parent.name, raw_scale_records(path)
+    for scale in scales(RECORDS):
+        files = raw_scale_records(ROOT / "experiments" / "scales" / scale / RECORDS)
         for name in sorted(files):
             old = then(commit, f"experiments/scales/{scale}/data/scores/{name}.json")
             if not old:
@@ -116,51 +137,52 @@ def changed_files(commit: str) -> Iterator[list[str]]:
 
 
 def numbers(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as :mod:`longform.files.artefacts` reads it: JSON has no infinity, the word stands for it."""
-    return {
-        name: float(value) if value in ("inf", "-inf") else value for name, value in record.items()
-    }
+    """A record as :mod:`longform.files.artefacts` reads it.
+
+    JSON has no infinity; the word stands for it.
+    """
+    parsed = dict(record)
+    for name, value in record.items():
+        if value in ("inf", "-inf"):
+            parsed[name] = float(value)
+    return parsed
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
-    return "\n".join([f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)])
+    lines = [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
+    return "\n".join(lines)
+
+
+def waiting_rows() -> Iterator[list[str]]:
+    """Scales, exhibits and reason of what is superseded."""
+    for entry in read_yaml(ROOT / "experiments" / "superseded.yaml"):
+        names = ", ".join(f"`{scale}`" for scale in entry["scales"])
+        yield [names, ", ".join(entry["exhibits"]), entry["why"]]
 
 
 def page(commit: str) -> str:
-    """The whole page."""
-    waiting = [
-        [
-            ", ".join(f"`{scale}`" for scale in entry["scales"]),
-            ", ".join(entry["exhibits"]),
-            entry["why"],
-        ]
-        for entry in read_yaml(ROOT / "experiments" / "superseded.yaml")
-    ]
+    """The page's text."""
     parts = [
         "# Changed numbers",
-        f"Which results in git changed since commit {commit}, and why. `python experiments/changed_numbers.py` writes this page.",
+        f"Which results in git changed since commit {commit}, and why."
+        " `python experiments/changed_numbers.py` writes this page.",
         "## Why",
-        "- **Means over trainings.** They carried the first training's test and details, and an interval over documents "
-        "alone, which in seven cells held none of the trainings. Test and interval are now over trainings and documents.\n"
-        "- **Equality.** A wide interval around zero passed for equality. It now takes a whole interval within a margin.\n"
-        "- **Instruments.** Numbers and claims of a paper are held to its own instruments and systems alone.\n"
-        "- **Titles.** Perplexities with titles counted the titles' tokens too. Tokens of the body count now.\n"
-        "- **Cut texts.** Texts that ran into the limit of length were scored as if they had ended.\n"
-        "- **Shares of all or of none.** Their intervals had no width (567 records). Wilson's stand in the records, the claims "
-        "and the ledgers; the tables of these scales are as their runs drew them.",
+        WHY,
         "## Verdicts",
         table(("where", "claim", "before", "after", "why"), list(turned(commit))),
         "## Records, corrected from what they hold",
         "Records whose number changed, by field; no value did.",
         table(("file", *FIELDS), list(changed_files(commit))),
         "## Superseded",
-        "No record corrects these; they stay, with a note, until a run of the scale makes them again.",
-        table(("scales", "exhibits", "why"), waiting),
+        "No record corrects these; they stay, with a note, until a run of the scale makes them"
+        " again.",
+        table(("scales", "exhibits", "why"), list(waiting_rows())),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
     with atomic_write(PAGE) as path:
-        path.write_text(page(*(sys.argv[1:2] or [BEFORE])), encoding="utf-8")
+        start = sys.argv[1] if len(sys.argv) > 1 else BEFORE
+        path.write_text(page(start), encoding="utf-8")

@@ -1,17 +1,19 @@
-"""Kill the parallel run twenty times at random moments and see that it ends with the bytes of an unbroken one.
+"""Kill the parallel run at random moments; it should end with the bytes of an unbroken one.
 
     python experiments/chaos.py --kills 20 --workers 2 --write docs/chaos.json
 
-Works in two fresh clones of the committed repository, with caches of their own, so that nothing is taken from an
-earlier run. ``SIGKILL`` goes to the whole process group: runner, Dask workers and stages. Three kills in four come some
-finished stages after the start and up to three seconds later, the fourth anywhere in the first ten seconds, where
-imports, locks and the look at the lock file are; so the kills spread over the whole run on a slow machine and a fast.
+Works in two fresh clones of the committed repository, with caches of their own, so that nothing is
+taken from an earlier run. ``SIGKILL`` goes to the whole process group: runner, Dask workers and
+stages. Three kills in four come some finished stages after the start and up to three seconds later,
+the fourth anywhere in the first ten seconds, where imports, locks and the look at the lock file
+are; so the kills spread over the whole run on a slow machine and a fast.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 ENDED = re.compile(r", \d+ left$")
 LEAD = 10.0  # seconds: a kill in the start-up comes within these
 LAG = 3.0  # seconds: a kill after some stages comes up to so much later
+ENVIRONMENT = {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
 
 
 @dataclass(frozen=True)
@@ -50,106 +54,117 @@ def clone(folder: Path, study: Study) -> Path:
 
 def start(folder: Path, study: Study) -> subprocess.Popen[str]:
     """The runner in a process group of its own."""
-    environment = os.environ | {
-        "PYTHONPATH": "src",
-        "OMP_NUM_THREADS": "1",
-        "WANDB_MODE": "offline",
-    }
-    command = [
-        sys.executable,
-        "-m",
-        "longform_lab.repro",
-        "--workers",
-        str(study.workers),
-        *study.stages,
-    ]
+    environment = os.environ | ENVIRONMENT
+    command = [sys.executable, "-m", "longform_lab.repro", "--workers", str(study.workers)]
+    command += study.stages
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 
 
-def whole_life(folder: Path, study: Study) -> list[str]:
-    """Run to the end; returns what was said.
+def run_to_the_end(folder: Path, study: Study) -> list[str]:
+    """Run without a kill.
+
+    Returns:
+        the printed lines.
 
     Raises:
         RuntimeError: the run failed.
     """
     process = start(folder, study)
-    said = process.communicate()[0].splitlines()
+    lines = process.communicate()[0].splitlines()
     if process.returncode:
-        raise RuntimeError("\n".join(said[-20:]))
-    return said
+        raise RuntimeError("\n".join(lines[-20:]))
+    return lines
 
 
-def cut_life(folder: Path, study: Study, stages: int | None, delay: float) -> list[str]:
-    """Run until so many stages have ended (or none is asked for), wait a while, and kill; returns what was said."""
-    process, said = start(folder, study), []
+def run_and_kill(folder: Path, study: Study, stages: int | None, delay: float) -> list[str]:
+    """Run until so many stages have ended (or none is asked for), wait a while, and kill.
+
+    Returns:
+        the printed lines.
+    """
+    process = start(folder, study)
+    lines = []
     while stages and (line := process.stdout.readline()):
-        said.append(line.rstrip())
-        stages -= bool(ENDED.search(line.rstrip()))
+        lines.append(line.rstrip())
+        stages -= bool(ENDED.search(lines[-1]))
     time.sleep(delay)
     os.killpg(process.pid, signal.SIGKILL)
-    return said + process.communicate()[0].splitlines()
+    return lines + process.communicate()[0].splitlines()
 
 
 def results(home: Path) -> dict[str, str]:
     """A digest of every file that the run leaves for readers: scores, tables and figures."""
-    files = [
-        p
-        for part in ("data/scores", "paper_figures")
-        for p in sorted((home / part).rglob("*"))
-        if p.is_file()
-    ]
-    return {
-        str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
-    }
+    digests = {}
+    for part in ("data/scores", "paper_figures"):
+        for path in sorted((home / part).rglob("*")):
+            if path.is_file():
+                name = str(path.relative_to(home))
+                digests[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return digests
 
 
 def settled(folder: Path, study: Study) -> bool:
     """Whether ``dvc status`` has nothing to say."""
     command = [sys.executable, "-m", "dvc", "status", "--json", *study.stages]
-    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
-    return json.loads(told) == {}
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(process.stdout) == {}
 
 
-def ended(said: list[str]) -> list[str]:
-    """The stages that were run or restored in a life."""
-    return [line.split(": ")[0] for line in said if ENDED.search(line)]
+def ended(lines: list[str]) -> list[str]:
+    """The stages that were run or restored, by what a run printed."""
+    return [line.split(": ")[0] for line in lines if ENDED.search(line)]
+
+
+def differing_files(left: dict[str, str], right: dict[str, str]) -> list[str]:
+    """Names of the files that one side lacks or that have another digest there."""
+    names = sorted(left.keys() | right.keys())
+    return [name for name in names if left.get(name) != right.get(name)]
 
 
 def chaos(
     work: Path, study: Study, kills: int, seed: int, reference: Path | None
 ) -> dict[str, object]:
     """The unbroken run, the broken one, and what differs."""
+    # The unbroken run.
     reference = reference or clone(work / "unbroken", study)
-    whole_life(reference, replace(study, workers=1))
-    expected, broken = results(reference), clone(work / "broken", study)
-    drawn, begun, lives = random.Random(seed), time.monotonic(), []
-    stages = len(
-        re.findall(r"^  \w.*:$", (reference / "dvc.lock").read_text(encoding="utf-8"), re.M)
-    )
+    run_to_the_end(reference, replace(study, workers=1))
+    expected = results(reference)
+    lock = (reference / "dvc.lock").read_text(encoding="utf-8")
+    stages = len(re.findall(r"^  \w.*:$", lock, re.M))
+
+    # The broken one: its lives between kills, and a last one without.
+    broken = clone(work / "broken", study)
+    rng, begin = random.Random(seed), time.monotonic()
+    lives = []
     for index in range(kills):
         early = index % 4 == 3
-        count = None if early else drawn.randint(1, max(1, 2 * stages // kills))
-        delay = drawn.uniform(0, LEAD if early else LAG)
-        lives.append(ended(cut_life(broken, study, count, delay)))
-        print(f"kill {index + 1}: {len(lives[-1])} stages ended, then {delay:.1f} s", flush=True)
-    lives.append(ended(whole_life(broken, study)))
-    found = results(broken)
-    differing = sorted(
-        name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
-    )
-    names = [name for life in lives for name in life]
+        count = None if early else rng.randint(1, max(1, 2 * stages // kills))
+        delay = rng.uniform(0, LEAD if early else LAG)
+        life = ended(run_and_kill(broken, study, count, delay))
+        lives.append(life)
+        print(f"kill {index + 1}: {len(life)} stages ended, then {delay:.1f} s", flush=True)
+    lives.append(ended(run_to_the_end(broken, study)))
+
+    # What differs.
+    times = Counter(itertools.chain.from_iterable(lives))
     return {
-        "kills": kills, "seed": seed, "workers": study.workers, "scale": study.scale, "stages": stages,
+        "kills": kills,
+        "seed": seed,
+        "workers": study.workers,
+        "scale": study.scale,
+        "stages": stages,
         "stages_ended_in_each_life": [len(life) for life in lives],
-        "ended_twice": sorted({name for name in names if names.count(name) > 1}),
-        "files_compared": len(expected), "files_differing": differing,
-        "dvc_status_clean": settled(broken, study), "seconds": round(time.monotonic() - begun),
-    }  # fmt: skip
+        "ended_twice": sorted(name for name, count in times.items() if count > 1),
+        "files_compared": len(expected),
+        "files_differing": differing_files(expected, results(broken)),
+        "dvc_status_clean": settled(broken, study),
+        "seconds": round(time.monotonic() - begin),
+    }
 
 
-def main() -> int:
-    """Parse, break, report; exit status 1 when a file differs or DVC sees something to do."""
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -157,28 +172,27 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--scale", default="smoke", help="a folder of experiments/scales/")
-    parser.add_argument(
-        "--stages",
-        nargs="*",
-        default=[],
-        help="only these, with what they need; else the whole scale",
-    )
-    parser.add_argument(
-        "--reference",
-        type=Path,
-        help="a folder of the scale for the unbroken run, perhaps one in which it stands already",
-    )
+    stages = "only these, with what they need; else the whole scale"
+    parser.add_argument("--stages", nargs="*", default=[], help=stages)
+    reference = "a folder of the scale for the unbroken run, perhaps one in which it stands already"
+    parser.add_argument("--reference", type=Path, help=reference)
     parser.add_argument("--write", type=Path, help="where the record goes")
-    chosen = parser.parse_args()
-    study = Study(chosen.scale, tuple(chosen.stages), chosen.workers)
+    return parser
+
+
+def main() -> int:
+    """Parse, break, report; exit status 1 when a file differs or DVC sees something to do."""
+    options = arguments().parse_args()
+    study = Study(options.scale, tuple(options.stages), options.workers)
     work = Path(tempfile.mkdtemp(prefix="chaos-"))
     try:
-        record = chaos(work, study, chosen.kills, chosen.seed, chosen.reference)
+        record = chaos(work, study, options.kills, options.seed, options.reference)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(json.dumps(record, indent=2))
-    if chosen.write:
-        chosen.write.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    text = json.dumps(record, indent=2)
+    print(text)
+    if options.write:
+        options.write.write_text(text + "\n", encoding="utf-8")
     return int(bool(record["files_differing"]) or not record["dvc_status_clean"])
 
 

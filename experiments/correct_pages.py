@@ -1,8 +1,9 @@
-"""Correct committed tables, claims and ledgers of scales from their records, ``PYTHONPATH=src:. python experiments/correct_pages.py``.
+"""Correct committed tables, claims and ledgers of scales from their records.
 
-Run again it changes nothing. A scale's corpora are not in git, so that only what follows from its records is written anew: the
-claims and their notes in every exhibit, and the ledger. Lines that need a corpus' own facts stay as the run wrote them. Exhibits
-of numbers that no record can correct get the note of ``superseded.yaml``.
+``PYTHONPATH=src:. python experiments/correct_pages.py``; run again it changes nothing. A scale's
+corpora are not in git, so that only what follows from its records is written anew: the claims and
+their notes in every exhibit, and the ledger. Lines that need a corpus' own facts stay as the run
+wrote them. Exhibits of numbers that no record can correct get the note of ``superseded.yaml``.
 """
 
 import math
@@ -54,20 +55,27 @@ def claims_name(scale: str) -> str:
 
 
 def judged(scale: str, results: Results, old: Path) -> list[Judged]:
-    """Every claim from the scale's records; one that compares with a corpus' facts from the numbers that the run wrote."""
-    found = []
+    """Every claim from the scale's records.
+
+    Args:
+        scale: its name.
+        results: its records.
+        old: the claims that the run wrote, whose numbers stand where a claim compares with a
+            corpus' facts.
+    """
+    lines_of: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for line in read_lines(old):
+        lines_of.setdefault((line["paper"], line["claim"]), []).append(line)
+    claims = []
     for paper in papers():
         expected = read_expected(ROOT / "experiments" / paper, claims_name(scale))
-        for one in expected.judged(with_derived(paper, results), NOWHERE):
-            lines = [
-                line
-                for line in read_lines(old)
-                if (line["paper"], line["claim"]) == (paper, one.claim.id)
-            ]
-            measured = any(line["verdict"] in MEASURED for line in lines)
-            lost = needs_facts(one.claim) or one.verdict == ABSENT
-            found.append(with_old_numbers(one, lines) if measured and lost else one)
-    return found
+        for judgement in expected.judged(with_derived(paper, results), NOWHERE):
+            lines = lines_of.get((paper, judgement.claim.id), [])
+            was_measured = any(line["verdict"] in MEASURED for line in lines)
+            if was_measured and (needs_facts(judgement.claim) or judgement.verdict == ABSENT):
+                judgement = with_old_numbers(judgement, lines)
+            claims.append(judgement)
+    return claims
 
 
 def needs_facts(claim: Claim) -> bool:
@@ -75,27 +83,32 @@ def needs_facts(claim: Claim) -> bool:
     return any(quantity.operation == "fact" for quantity in claim.quantities)
 
 
-def with_old_numbers(one: Judged, lines: Sequence[Mapping[str, str]]) -> Judged:
-    """A claim with the rows that the run wrote, since it asks for what is not in git; equality judged by its margin."""
-    rows, scale = [], one.scale
+def with_old_numbers(judgement: Judged, lines: Sequence[Mapping[str, str]]) -> Judged:
+    """A claim with the rows that the run wrote, since it asks for what is not in git."""
+    rows = []
+    scale = judgement.scale
     for line in lines:
-        if not line["row"]:
-            continue
-        fields, scale = line["row"].removeprefix("-"), line["scale"]
-        if not line["low"]:
-            contrast = Estimate(float(line["difference"])) if line["difference"] else None
-            rows.append(Row(fields, line["compared"], contrast, line["verdict"], line["why"]))
-            continue
-        contrast = Estimate(*(float(line[key]) for key in ("difference", "low", "high")))
-        linear = contrast.log() if scale == "ratio" else contrast
-        verdict, others = line["verdict"], {}
-        if one.claim.within is not None:
-            margin = float(one.claim.within.margin)
-            border = math.log(margin) if scale == "ratio" else margin
-            verdict = decide("contains", linear, border)
-            others = {level: decide("contains", linear, border, level) for level in OTHER_LEVELS}
-        rows.append(Row(fields, line["compared"], contrast, verdict, others=others))
-    return replace(one, rows=rows, scale=scale)
+        if line["row"]:
+            scale = line["scale"]
+            rows.append(old_row(judgement.claim, line))
+    return replace(judgement, rows=rows, scale=scale)
+
+
+def old_row(claim: Claim, line: Mapping[str, str]) -> Row:
+    """A row as the run wrote it; equality is judged by its margin."""
+    fields, compared, verdict = line["row"].removeprefix("-"), line["compared"], line["verdict"]
+    if not line["low"]:
+        contrast = Estimate(float(line["difference"])) if line["difference"] else None
+        return Row(fields, compared, contrast, verdict, line["why"])
+    contrast = Estimate(float(line["difference"]), float(line["low"]), float(line["high"]))
+    if claim.within is None:
+        return Row(fields, compared, contrast, verdict, others={})
+    margin, linear = float(claim.within.margin), contrast
+    if line["scale"] == "ratio":
+        margin, linear = math.log(margin), contrast.log()
+    verdict = decide("contains", linear, margin)
+    others = {level: decide("contains", linear, margin, level) for level in OTHER_LEVELS}
+    return Row(fields, compared, contrast, verdict, others=others)
 
 
 def read_lines(path: Path) -> list[dict[str, str]]:
@@ -105,26 +118,31 @@ def read_lines(path: Path) -> list[dict[str, str]]:
 
 def ledger_lines(scale: str, results: Results, old: Sequence[Mapping[str, str]]) -> list[Line]:
     """A line for each printed number; those that need a corpus' facts as the run wrote them."""
-    kept = {(line["paper"], line["table"], line["number"]): line for line in old}
+    old_lines = {(line["paper"], line["table"], line["number"]): line for line in old}
     lines = []
     for paper in papers():
         expected = read_expected(ROOT / "experiments" / paper, claims_name(scale))
         facts = {(number.table, number.name) for number in expected.numbers if by_facts(number)}
         for line in expected.ledger(with_derived(paper, results), NOWHERE):
-            before = kept.get((line.paper, line.table, line.number))
-            if before is not None and (line.table, line.number) in facts:
-                numbers = {
-                    k: float(before[k]) if before[k] else None
-                    for k in ("printed", "ours", "low", "high", "units")
-                }
-                words = {k: before[k] for k in ("record", "verdict", "cause")}
-                line = line._replace(**numbers, **words)
+            old_line = old_lines.get((line.paper, line.table, line.number))
+            if old_line is not None and (line.table, line.number) in facts:
+                line = with_old_cells(line, old_line)
             lines.append(line)
     return lines
 
 
+def with_old_cells(line: Line, old: Mapping[str, str]) -> Line:
+    """A line of a ledger with the numbers and words that the run wrote."""
+    cells: dict[str, float | str | None] = {}
+    for name in ("printed", "ours", "low", "high", "units"):
+        cells[name] = float(old[name]) if old[name] else None
+    for name in ("record", "verdict", "cause"):
+        cells[name] = old[name]
+    return line._replace(**cells)
+
+
 def by_facts(number: Printed) -> bool:
-    """Whether a number, or whether it can be compared, is told by the facts of a corpus."""
+    """Whether a number, or whether it can be compared, is decided by the facts of a corpus."""
     if number.rule is None:
         return False
     comparable = number.rule.comparable
@@ -138,53 +156,53 @@ def correct_ledger(scale: str) -> None:
     ledger = figures / "ledger"
     claims = judged(scale, results, ledger / "claims.csv")
     for page in sorted(figures.rglob("*.md")):
-        correct_notes(
-            page, [one for one in claims if one.paper == page.relative_to(figures).parts[0]]
-        )
+        paper = page.relative_to(figures).parts[0]
+        correct_notes(page, [claim for claim in claims if claim.paper == paper])
     if ledger.is_dir():
         lines = ledger_lines(scale, results, read_lines(ledger / "ledger.csv"))
         write_claims(ledger / "claims.csv", claims)
-        write_rows(
-            ledger / "ledger.csv", Line._fields, [line for line in lines if line.ours is not None]
-        )
+        measured = [line for line in lines if line.ours is not None]
+        write_rows(ledger / "ledger.csv", Line._fields, measured)
         text = f"{claims_markdown(claims)}\n{ledger_markdown(lines)}"
         (ledger / "ledger.md").write_text(text, encoding="utf-8")
 
 
 def correct_notes(page: Path, claims: Sequence[Judged]) -> None:
-    """Sentences of claims among an exhibit's notes, so that an exhibit and the ledger give a claim one verdict."""
-    sentences = {one.claim.says: one for one in claims}
-    lines = page.read_text(encoding="utf-8").splitlines()
-    for place, line in enumerate(lines):
-        told = CLAIM.fullmatch(line)
-        one = sentences.get(told[1]) if told else None
-        if one is not None:
-            lines[place] = f"- {one.sentence()}"
+    """Sentences of claims among an exhibit's notes, so that they say what the ledger says."""
+    by_sentence = {judgement.claim.says: judgement for judgement in claims}
+    lines = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        match = CLAIM.fullmatch(line)
+        judgement = by_sentence.get(match[1]) if match else None
+        lines.append(f"- {judgement.sentence()}" if judgement else line)
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def mark_superseded(entries: Sequence[Mapping[str, Any]]) -> None:
     """The note of each entry in the Markdown of its exhibits, once."""
-    for scale in sorted(path.name for path in SCALES.iterdir() if path.is_dir()):
+    for scale in sorted(path for path in SCALES.iterdir() if path.is_dir()):
         notes: dict[Path, list[str]] = {}
         for entry in entries:
-            for exhibit in entry["exhibits"] if scale in entry["scales"] else ():
-                page = SCALES / scale / "paper_figures" / exhibit / f"{Path(exhibit).name}.md"
-                if page.is_file():
-                    notes.setdefault(page, []).append(
-                        f"- {SUPERSEDED}, until the scale is run again: {entry['why']}"
-                    )
-        for page in sorted((SCALES / scale).rglob("paper_figures/**/*.md")):
-            lines = page.read_text(encoding="utf-8").splitlines()
-            own = [line for line in lines if not line.startswith(f"- {SUPERSEDED}, ")]
-            told = notes.get(page, [])
-            if own != lines or told:
-                while own and not own[-1]:
-                    own.pop()
-                gap = [] if own[-1].startswith("- ") else [""]
-                page.write_text(
-                    "\n".join([*own, *(gap if told else []), *told]) + "\n", encoding="utf-8"
-                )
+            if scale.name in entry["scales"]:
+                note = f"- {SUPERSEDED}, until the scale is run again: {entry['why']}"
+                for exhibit in entry["exhibits"]:
+                    page = scale / "paper_figures" / exhibit / f"{Path(exhibit).name}.md"
+                    notes.setdefault(page, []).append(note)
+        for page in sorted(scale.rglob("paper_figures/**/*.md")):
+            set_notes(page, notes.get(page, []))
+
+
+def set_notes(page: Path, notes: Sequence[str]) -> None:
+    """End a page with notes that say what is superseded, and with no others of this kind."""
+    old_lines = page.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in old_lines if not line.startswith(f"- {SUPERSEDED}, ")]
+    if not notes and lines == old_lines:
+        return
+    while lines and not lines[-1]:
+        lines.pop()
+    if notes and not lines[-1].startswith("- "):
+        lines.append("")
+    page.write_text("\n".join([*lines, *notes]) + "\n", encoding="utf-8")
 
 
 def main() -> int:

@@ -1,12 +1,13 @@
-"""Correct records of an old run from what they hold themselves, ``PYTHONPATH=src python experiments/correct_records.py FOLDER``.
+"""Correct records of an old run from what they say themselves.
 
-Rewrites the score files below a folder (of ``experiments/restore.py``, say) and packed files of scales
-(``records.csv.gz``) in place. The records in git are corrected. Run again it changes nothing. What is
-corrected:
+``PYTHONPATH=src python experiments/correct_records.py FOLDER`` rewrites the score files below a
+folder (of ``experiments/restore.py``, say) and packed files of scales (``records.csv.gz``) in
+place. The records in git are corrected. Run again it changes nothing. What is corrected:
 
-* Means over trainings (heads of an encoder) were written with the first training's test and details, and with an interval
-  over documents alone. The details go to the first training's own record; the mean gets its own difference, and an
-  interval and a test over trainings and documents (``longform.statistics.trainings``).
+* Means over trainings (heads of an encoder) were written with the first training's test and
+  details, and with an interval over documents alone. The details go to the first training's own
+  record; the mean gets its own difference, and an interval and a test over trainings and documents
+  (``longform.statistics.trainings``).
 * Differences of two such means likewise.
 * Distances between writers had an interval and no number of documents.
 * Shares of all or of none had an interval without width, since all resamples say the same. Wilson's
@@ -30,54 +31,69 @@ from longform_lab.scale_records import raw_scale_records, write_scale_records
 
 IDENTITY = NAMES[: NAMES.index("seed")]  # trainings of one number agree in these
 TEST = ("reference", "difference", "p_value", "paired")
-Raw = dict[
-    str, Any
-]  # a record as it is stored; an old one may contradict itself, which ``Record`` refuses
+# A record as it is stored; an old one may contradict itself, which ``Record`` refuses.
+Raw = dict[str, Any]
+Identity = tuple[Any, ...]
+# Critics that give a share of yes among answers of yes or no.
+SHARES = (
+    "PairAccuracy",
+    "ClassAccuracy",
+    "CoherentShare",
+    "SuiteAccuracy",
+    "TitleAccuracy",
+    "SupportedPerGeneration",
+    "SupportedPerVerified",
+    "CheckerAccuracy",
+    "DerivableShare",
+    "FollowedShare",
+)
 
 
-def identity(record: Raw, **other: Any) -> tuple[Any, ...]:
+def identity(record: Raw, **other: Any) -> Identity:
     """The fields in which the trainings of one number agree."""
     return tuple(other.get(name, record.get(name)) for name in IDENTITY)
 
 
-def trainings_of(records: Sequence[Raw]) -> dict[tuple[Any, ...], list[Raw]]:
+def trainings_of(records: Sequence[Raw]) -> dict[Identity, list[Raw]]:
     """The records of single trainings by their identity, in the order of their seeds."""
-    found: dict[tuple[Any, ...], list[Raw]] = {}
+    trainings: dict[Identity, list[Raw]] = {}
     for record in records:
         if record.get("seed") is not None:
-            found.setdefault(identity(record), []).append(record)
-    return {key: sorted(each, key=lambda one: one["seed"]) for key, each in found.items()}
+            trainings.setdefault(identity(record), []).append(record)
+    for group in trainings.values():
+        group.sort(key=lambda record: record["seed"])
+    return trainings
 
 
 def correct(records: Sequence[Raw]) -> list[Raw]:
     """The records of one file, corrected; those that need nothing as they are."""
     trainings = trainings_of(records)
-    corrected: dict[int, Raw] = {}
-    for place, record in enumerate(records):
+    corrected = list(records)
+    positions = {id(record): position for position, record in enumerate(records)}
+    for position, record in enumerate(records):
         details = record.get("details", {})
         if record.get("seed") is not None or "trainings" in details:
             continue
-        each = trainings.get(identity(record), [])
-        if len(each) > 1 and "spread" in details:
-            mean, own = correct_mean(record, each)
-            corrected[place] = mean
-            corrected |= {
-                place_of(records, one): fixed for one, fixed in zip(each, own, strict=True)
-            }
+        # A mean over trainings, and its trainings.
+        group = trainings.get(identity(record), [])
+        if len(group) > 1 and "spread" in details:
+            corrected[position], members = correct_mean(record, group)
+            for old, new in zip(group, members, strict=True):
+                corrected[positions[id(old)]] = new
+        # A difference of two means.
         elif record["metric"] == "pairwise_accuracy_difference":
-            sides = [trainings.get(key, []) for key in compared(record)]
-            if all(len(side) > 1 for side in sides):
-                pairs = zip(*sides, strict=True)
-                differences = [one["value"] - other["value"] for one, other in pairs]
-                corrected[place] = difference_of_trainings(Record(**record), differences).to_json()
-    made = [corrected.get(place, record) for place, record in enumerate(records)]
-    return [with_share_intervals(record) for record in with_units(made)]
+            first, second = (trainings.get(key, []) for key in compared(record))
+            if len(first) > 1 and len(second) > 1:
+                corrected[position] = correct_difference(record, first, second)
+    return [with_share_intervals(record) for record in with_units(corrected)]
 
 
-SHARES = (
-    "PairAccuracy", "ClassAccuracy", "CoherentShare", "SuiteAccuracy", "TitleAccuracy",
-    "SupportedPerGeneration", "SupportedPerVerified", "CheckerAccuracy", "DerivableShare", "FollowedShare",
-)  # fmt: skip
+def correct_difference(record: Raw, first: Sequence[Raw], second: Sequence[Raw]) -> Raw:
+    """A difference of two means over trainings, from the trainings of both."""
+    differences = []
+    for one, other in zip(first, second, strict=True):
+        differences.append(one["value"] - other["value"])
+    return difference_of_trainings(Record(**record), differences).to_json()
 
 
 def is_share(signature: str) -> bool:
@@ -91,94 +107,113 @@ def is_share(signature: str) -> bool:
 
 
 def with_share_intervals(record: Raw) -> Raw:
-    """A share of all or of none, of one training, with intervals that have a width; any other record as it is."""
+    """A share of all or of none, of one training, with intervals that have a width.
+
+    Any other record stays as it is.
+    """
     details = record.get("details", {})
-    known = record.get("value") is not None and record.get("low") is not None
-    if not known or "trainings" in details or not is_share(record.get("signature", "")):
+    has_interval = record.get("value") is not None and record.get("low") is not None
+    if not has_interval or "trainings" in details or not is_share(record.get("signature", "")):
         return record
+    # Its own interval, and that of its difference from the reference.
     units = int(record["units"])
     low, high = share_interval((record["low"], record["high"]), record["value"], units)
-    made = {**record, "low": low, "high": high}
+    corrected = {**record, "low": low, "high": high}
     if "reference" in record and "difference_low" in details:
         ends = details["difference_low"], details["difference_high"]
         below, above = share_difference_interval(ends, record["value"], record["reference"], units)
-        made["details"] = {**details, "difference_low": below, "difference_high": above}
-    return Record(**made).to_json() if made != record else record
+        corrected["details"] = {**details, "difference_low": below, "difference_high": above}
+    return Record(**corrected).to_json() if corrected != record else record
 
 
 def with_units(records: Sequence[Raw]) -> list[Raw]:
-    """Distances between writers with the units of ``own_top_two``, which is of the same documents; the rest as it is."""
-    units = {
-        record.get("corpus"): record.get("units")
-        for record in records
-        if record["metric"] == "own_top_two"
-    }
-    made = []
+    """Distances between writers with the units of ``own_top_two``, which is of the same documents.
+
+    The other records stay as they are.
+    """
+    units = {}
     for record in records:
-        known = units.get(record.get("corpus"))
-        lacks = record["metric"] == "distance" and "units" not in record and known is not None
-        made.append(Record(**{**record, "units": known}).to_json() if lacks else record)
-    return made
+        if record["metric"] == "own_top_two":
+            units[record.get("corpus")] = record.get("units")
+    corrected = []
+    for record in records:
+        number = units.get(record.get("corpus"))
+        if record["metric"] == "distance" and "units" not in record and number is not None:
+            record = Record(**record, units=number).to_json()
+        corrected.append(record)
+    return corrected
 
 
-def place_of(records: Sequence[Raw], wanted: Raw) -> int:
-    """Where a record stands, by what it is and not by what it says."""
-    return next(place for place, record in enumerate(records) if record is wanted)
+def compared(record: Raw) -> Iterator[Identity]:
+    """Identities of the two scorers of a difference.
 
-
-def compared(record: Raw) -> Iterator[tuple[Any, ...]]:
-    """Identities of the two scorers of a difference, whose variant is ``<other scorer>[-<variant>]``."""
+    Its variant is ``<other scorer>[-<variant>]``.
+    """
     other, _, variant = record["variant"].partition("-")
     for critic in (record["critic"], other):
         yield identity(record, critic=critic, metric="pairwise_accuracy", variant=variant or None)
 
 
-def correct_mean(mean: Raw, each: Sequence[Raw]) -> tuple[Raw, list[Raw]]:
-    """A mean over trainings and its trainings, from a mean that carries the first training's test and details.
+def correct_mean(mean: Raw, trainings: Sequence[Raw]) -> tuple[Raw, list[Raw]]:
+    """A mean over trainings and its trainings, corrected.
 
-    Raises ValueError: the test is not the first training's.
+    Args:
+        mean: carries the first training's test and details.
+        trainings: of which it is the mean.
+
+    Raises:
+        ValueError: the test is not the first training's.
     """
-    carried = {key: value for key, value in mean["details"].items() if key != "spread"}
-    own = [dict(one) for one in each]
+    details = dict(mean["details"])
+    details.pop("spread", None)
+    members = [dict(training) for training in trainings]
+    first = members[0]
+    # The test goes to the first training, the reference to all.
     if "reference" in mean:
-        expected = own[0]["value"] - mean["reference"]
+        expected = first["value"] - mean["reference"]
         if abs(mean["difference"] - expected) > ROUNDING:
             raise ValueError(
                 f"{identity(mean)}: the test of the mean is not that of its first training"
             )
-        for one in own:
-            one |= {"reference": mean["reference"], "paired": mean["paired"]}
-        own[0] |= {key: mean[key] for key in TEST if key in mean}
-    for one in own:  # what was counted under the first training stood on all of them
-        one["details"] = {
-            key: value for key, value in one.get("details", {}).items() if key not in carried
-        }
-    own[0]["details"] |= carried
+        for member in members:
+            member |= {"reference": mean["reference"], "paired": mean["paired"]}
+        first |= {key: mean[key] for key in TEST if key in mean}
+    # So do the details; what was counted under the first training stood on all of them.
+    for member in members:
+        own_details = member.get("details", {})
+        member["details"] = {key: own_details[key] for key in own_details if key not in details}
+    first["details"] |= details
     documents = {key: value for key, value in mean.items() if key not in (*TEST, "details")}
-    trainings = [Record(**one) for one in own]
-    return mean_of_trainings(Record(**documents), trainings).to_json(), [
-        one.to_json() for one in trainings
-    ]
+    records = [Record(**member) for member in members]
+    corrected = mean_of_trainings(Record(**documents), records).to_json()
+    return corrected, [record.to_json() for record in records]
 
 
 def record_files(folder: Path) -> Iterator[tuple[Path, list[Raw]]]:
-    """Every file of records below a folder with what it holds."""
+    """Every file of records below a folder, with the records."""
     for path in sorted(folder.rglob("*.json")):
-        held = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(held, list) and all(
-            isinstance(one, Mapping) and {"critic", "metric"} <= one.keys() for one in held
-        ):
-            yield path, held
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, list) and all(map(is_record, content)):
+            yield path, content
+
+
+def is_record(content: object) -> bool:
+    """Whether a part of a JSON file is a record."""
+    return isinstance(content, Mapping) and {"critic", "metric"} <= content.keys()
+
+
+def number_of_changes(before: Sequence[Raw], after: Sequence[Raw]) -> int:
+    """How many records a correction changed."""
+    return sum(old != new for old, new in zip(before, after, strict=True))
 
 
 def correct_packed(path: Path) -> int:
     """Correct the packed records of a scale; returns how many changed."""
-    files = raw_scale_records(path)
-    corrected = {name: correct(records) for name, records in files.items()}
     changed = 0
-    for name, records in files.items():
-        pairs = zip(records, corrected[name], strict=True)
-        changed += sum(before != after for before, after in pairs)
+    corrected = {}
+    for name, records in raw_scale_records(path).items():
+        corrected[name] = correct(records)
+        changed += number_of_changes(records, corrected[name])
     if changed:
         with tempfile.TemporaryDirectory() as folder:
             for name, records in corrected.items():
@@ -191,12 +226,13 @@ def main(folder: Path) -> int:
     """Correct every file of records below a folder; the status is 0."""
     for path, records in record_files(folder):
         corrected = correct(records)
-        changed = sum(before != after for before, after in zip(records, corrected, strict=True))
+        changed = number_of_changes(records, corrected)
         if changed:
             write_json(path, corrected)
             print(f"{path.relative_to(folder)}: {changed} of {len(records)} records corrected")
     for path in sorted(folder.rglob(PACKED)):
-        if changed := correct_packed(path):
+        changed = correct_packed(path)
+        if changed:
             print(f"{path.relative_to(folder)}: {changed} records corrected")
     return 0
 

@@ -1,6 +1,8 @@
-"""Keep what a run of the scale `bases` trained in ``data/bases``: ``PYTHONPATH=src python experiments/keep_bases.py scales/bases``.
+"""Keep what a run of the scale `bases` trained in ``data/bases``.
 
-``data/bases/<name>/`` holds ``config.json`` and ``model.safetensors`` (half precision), ``data/bases/tokenizer/`` the vocabulary of all.
+``PYTHONPATH=src python experiments/keep_bases.py scales/bases``. ``data/bases/<name>/`` has
+``config.json`` and ``model.safetensors`` (half precision), ``data/bases/tokenizer/`` the vocabulary
+of all.
 """
 
 import argparse
@@ -17,7 +19,11 @@ from longform.language_models.checkpoints import load_model
 
 
 def keep(models: Path, tokenizer: Path, folder: Path) -> None:
-    """Copy trained models (``<models>/<name>``) in half precision, and their tokenizer, to ``folder``."""
+    """Copy trained models (``<models>/<name>``) in half precision and their tokenizer to a folder.
+
+    Raises:
+        BadInput: there is no trained model.
+    """
     names = sorted(path.parent.name for path in models.glob("*/config.json"))
     if not names:
         raise BadInput(f"{models}: no trained model there; run the scale 'bases' first")
@@ -25,9 +31,8 @@ def keep(models: Path, tokenizer: Path, folder: Path) -> None:
         made.mkdir()
         shutil.copytree(tokenizer, made / "tokenizer")
         for name in names:
-            load_model(models / name, AutoModelForCausalLM).to(torch.float16).save_pretrained(
-                made / name
-            )
+            network = load_model(models / name, AutoModelForCausalLM).to(torch.float16)
+            network.save_pretrained(made / name)
             (made / name / "generation_config.json").unlink(missing_ok=True)
 
 
@@ -37,11 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="the folder of a run of the scale 'bases'")
     data = parser.parse_args(arguments).run / "data"
     try:
-        keep(
-            data / "models" / "bases" / "passages",
-            data / "tokenizers" / "bases",
-            Path("data/bases"),
-        )
+        models = data / "models" / "bases" / "passages"
+        keep(models, data / "tokenizers" / "bases", Path("data/bases"))
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

@@ -1,11 +1,11 @@
-"""Every claim of the five papers judged on published text: the records of all scales of real text in one ledger.
+"""Every claim of the five papers judged on published text.
 
-``PYTHONPATH=src python experiments/real_claims.py`` writes ``experiments/real_claims.csv`` and ``.md`` of the results in git. A claim may take
-what two scales measured, say a ranker of one and a classifier of the other.
+``PYTHONPATH=src python experiments/real_claims.py`` writes ``experiments/real_claims.csv`` and
+``.md`` of the results in git: the records of all scales of real text in one ledger. A claim may
+take what two scales measured, say a ranker of one and a classifier of the other.
 """
 
 import functools
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,7 +67,7 @@ ALONE: dict[str, tuple[str, frozenset[str]]] = {
     "real_ladder": (
         "networks of 0.2 to 1.4 million weights from nothing, half a pass over cities",
         frozenset(
-            {
+            [
                 "lm1_more_coherent",
                 "short_sections_do_not_help",
                 "size_lowers_word_ppl",
@@ -76,7 +76,7 @@ ALONE: dict[str, tuple[str, frozenset[str]]] = {
                 "mentions_above_data_at_every_size",
                 "size_does_not_lower_mentions",
                 "foreign_topics_are_seen",
-            }
+            ]
         ),
     ),
 }
@@ -84,27 +84,27 @@ POWER = 0.8  # of the test that would find the smallest effect
 TO_FIND = (1.960 + 0.842) / 1.960  # of a 95 % interval's arm, for a power of 0.8
 MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 NAME = "real"  # by which claims give reasons why published text cannot test them
+NOWHERE = ROOT / "data" / "no corpora"
+EFFECTS = (
+    "Behind an undecided claim stands the smallest effect that its numbers could have found: with a"
+    f" power of {POWER:g}, at a level of 5 %, by each of its undecided comparisons."
+)
 
 
 @functools.cache
 def judged() -> tuple[Judged, ...]:
     """Every claim, from the results in git of the scales above."""
-    papers = [
-        read_expected(path.parent, NAME)
-        for path in sorted((ROOT / "experiments").glob("*/expected.yaml"))
-    ]
-    nowhere = ROOT / "data" / "no corpora"
     common = common_results()
     alone = {scale: _results(scale) for scale in ALONE if _records_of(scale).is_file()}
     claims = []
-    for paper in papers:
-        verdicts = paper.judged(with_derived(paper.paper, common), nowhere)
+    for path in sorted((ROOT / "experiments").glob("*/expected.yaml")):
+        expected = read_expected(path.parent, NAME)
+        verdicts = expected.judged(with_derived(expected.paper, common), NOWHERE)
         for scale, results in alone.items():
-            by_scale = paper.judged(with_derived(paper.paper, results), nowhere)
-            verdicts = [
-                own if judged_alone(own) == scale else claim
-                for claim, own in zip(verdicts, by_scale, strict=True)
-            ]
+            by_scale = expected.judged(with_derived(expected.paper, results), NOWHERE)
+            for index, claim in enumerate(by_scale):
+                if judged_alone(claim) == scale:
+                    verdicts[index] = claim
         claims += [testable(claim) for claim in verdicts]
     return tuple(claims)
 
@@ -116,7 +116,8 @@ def testable(claim: Judged) -> Judged:
         return claim
     units = [row.contrast.units for row in measured if row.contrast and row.contrast.units]
     few, many = min(units), max(units)
-    why = f"its numbers rest on {few if few == many else f'{few} to {many}'} units"
+    number = str(few) if few == many else f"{few} to {many}"
+    why = f"its numbers rest on {number} units"
     rows = []
     for row in claim.rows:
         if row.verdict in MEASURED:
@@ -187,11 +188,14 @@ def smallest_effect(row: Row, scale: str) -> float | None:
             return None
         return min(1.0, TO_FIND * 1.960 * math.sqrt(0.5 / contrast.units))
     if scale == "ratio":
-        logs = [
-            math.log(max(number, 1e-12)) for number in (contrast.low, contrast.value, contrast.high)
-        ]
-        return math.exp(TO_FIND * max(logs[1] - logs[0], logs[2] - logs[1]))
+        low, value, high = map(_logarithm, (contrast.low, contrast.value, contrast.high))
+        return math.exp(TO_FIND * max(value - low, high - value))
     return TO_FIND * max(contrast.value - contrast.low, contrast.high - contrast.value)
+
+
+def _logarithm(ratio: float) -> float:
+    """Of a ratio that may be zero."""
+    return math.log(max(ratio, 1e-12))
 
 
 def could_have_found(claim: Judged) -> str:
@@ -227,56 +231,63 @@ def too_few(claim: Judged) -> str:
 
 
 def superseded(claim: Judged) -> list[str]:
-    """Why a claim's numbers wait for a new run of their scale; empty where they do not, or where nothing was measured."""
+    """Why a claim's numbers wait for a new run of their scale.
+
+    Empty where they do not, or where nothing was measured.
+    """
     if claim.verdict not in MEASURED or judged_alone(claim):
         return []
     exhibit = f"{claim.paper}/{claim.claim.exhibit}"
-    entries = read_yaml(ROOT / "experiments" / "superseded.yaml")
-    return [
-        entry["why"]
-        for entry in entries
-        if exhibit in entry["exhibits"] and set(entry["scales"]) & set(SCALES)
-    ]
+    reasons = []
+    for entry in read_yaml(ROOT / "experiments" / "superseded.yaml"):
+        if exhibit in entry["exhibits"] and set(entry["scales"]) & set(SCALES):
+            reasons.append(entry["why"])
+    return reasons
 
 
 def markdown(claims: Sequence[Judged]) -> str:
-    """Counts by paper; then its claims with their verdicts, intervals and reasons, our own checks in a part of their own."""
-    waiting = sum(bool(superseded(one)) for one in claims)
-    note = f"{waiting} of the measured verdicts rest on numbers that are superseded until their scale is run again; they say so."
-    effects = (
-        f"Behind an undecided claim stands the smallest effect that its numbers could have found: with a power of {POWER:g}, "
-        "at a level of 5 %, by each of its undecided comparisons."
-    )
-    small = [one for one in claims if judged_alone(one) and one.verdict in (HOLDS, CONTRADICTED)]
-    unfinished = (
-        f"{len(small)} of the verdicts *holds* and *contradicted* are those of `real_ladder`, whose small networks were "
-        "trained once, for half a pass, and write word salad: they are no findings about trained models."
-    )
-    taken = [f"Not from `{scale}`: {why}." for scale, (_, why) in sorted(ELSEWHERE.items())]
-    parts = [
-        "# Claims on published text",
-        claims_markdown(claims),
-        *([note] if waiting else []),
-        *([unfinished] if small else []),
-        effects,
-        " ".join(taken),
-    ]
-    groups = [
-        (paper, list(group)) for paper, group in itertools.groupby(claims, lambda one: one.paper)
-    ]
-    for own, (paper, group) in itertools.product((False, True), groups):
-        lines = []
-        for one in group:
-            if one.is_ours == own:
-                waits = "".join(
-                    f"; *superseded until the scale is run again*: {why}" for why in superseded(one)
-                )
-                lines.append(
-                    f"- {one.sentence()}{networks(one)}{too_few(one)}{could_have_found(one)}{waits}"
-                )
-        if lines:
-            parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(lines)]
+    """Counts by paper, notes, then the claims of each paper; last our own checks, likewise."""
+    parts = ["# Claims on published text", claims_markdown(claims), *notes(claims)]
+    papers = list(dict.fromkeys(claim.paper for claim in claims))
+    for are_ours, addition in ((False, ""), (True, ", our own checks")):
+        for paper in papers:
+            lines = []
+            for claim in claims:
+                if claim.paper == paper and claim.is_ours == are_ours:
+                    lines.append(claim_line(claim))
+            if lines:
+                parts += [f"## {paper}{addition}", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
+
+
+def notes(claims: Sequence[Judged]) -> list[str]:
+    """Paragraphs that say how far the verdicts go."""
+    paragraphs = []
+    waiting = sum(bool(superseded(claim)) for claim in claims)
+    if waiting:
+        paragraphs.append(
+            f"{waiting} of the measured verdicts rest on numbers that are superseded until their"
+            " scale is run again; they say so."
+        )
+    of_small_networks = 0
+    for claim in claims:
+        of_small_networks += bool(judged_alone(claim)) and claim.verdict in (HOLDS, CONTRADICTED)
+    if of_small_networks:
+        paragraphs.append(
+            f"{of_small_networks} of the verdicts *holds* and *contradicted* are those of"
+            " `real_ladder`, whose small networks were trained once, for half a pass, and write"
+            " word salad: they are no findings about trained models."
+        )
+    sources = [f"Not from `{scale}`: {why}." for scale, (_, why) in sorted(ELSEWHERE.items())]
+    return [*paragraphs, EFFECTS, " ".join(sources)]
+
+
+def claim_line(claim: Judged) -> str:
+    """A claim with its verdict, intervals and reasons, and with what limits the verdict."""
+    limits = [networks(claim), too_few(claim), could_have_found(claim)]
+    for why in superseded(claim):
+        limits.append(f"; *superseded until the scale is run again*: {why}")
+    return f"- {claim.sentence()}{''.join(limits)}"
 
 
 if __name__ == "__main__":

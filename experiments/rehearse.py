@@ -1,10 +1,12 @@
-"""The papers' sizes with tiny stand-ins: every stage of every paper's scale, in the real formats, in a copy of the repository.
+"""The papers' sizes with tiny stand-ins: every stage of every paper's scale, in the real formats.
 
-``python experiments/rehearse.py [SCALE ...]`` (``make rehearse``). The copy lies in ``scratch/rehearsal``; a scale is the paper's own with
-the numbers of ``rehearsal.yaml`` and with stand-ins in place of hub names and files. It goes the way of ``make paper``: the files are put in
-place, the scale is made, its targets run, the ledger is written. Printed are the stages with their seconds, each scale's seconds of the
-clock and of the processor (other work on the machine does not count in the latter), and the verdicts; the exit status is 1 where a stage
-fails, or where no printed number of a paper would be compared.
+``python experiments/rehearse.py [SCALE ...]`` (``make rehearse``) works in a copy of the repository
+in ``scratch/rehearsal``; a scale is the paper's own with the numbers of ``rehearsal.yaml`` and with
+stand-ins in place of hub names and files. It goes the way of ``make paper``: the files are put in
+place, the scale is made, its targets run, the ledger is written. Printed are the stages with their
+seconds, each scale's seconds of the clock and of the processor (other work on the machine does not
+count in the latter), and the verdicts; the exit status is 1 where a stage fails, or where no
+printed number of a paper would be compared.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,108 +40,135 @@ ROOT = Path(__file__).parents[1]
 SIZES = read_yaml(ROOT / "experiments" / "rehearsal.yaml")
 COMPARED = ("within interval", "differs")
 PREFIX = "rehearsal_"
-ADOPTS = 36  # PR_SET_CHILD_SUBREAPER: a worker's process that outlives its worker becomes a child of this one
+# PR_SET_CHILD_SUBREAPER: a process that outlives its worker becomes a child of this one.
+ADOPTS = 36
+ENVIRONMENT = {"PYTHONPATH": "src", "WANDB_MODE": "disabled", "HF_HUB_OFFLINE": "1"}
 
 
 def overrides(scale: str, hub: Mapping[str, str], root: Path = ROOT) -> dict[str, Any]:
     """The further scale that cuts numbers and puts folders in place of hub names."""
-    models = parameters(scale, root)["params.yaml"]["models"]
-    places = {name: {"hub": hub[entry["hub"]]} for name, entry in models.items() if "hub" in entry}
     sizes = dict(SIZES[scale])
-    merged = {**{name: {} for name in places}, **sizes.pop("models", {})}
-    return {
-        "extends": scale,
-        **sizes,
-        "models": {name: {**own, **places.get(name, {})} for name, own in merged.items()},
-    }
+    # A model of the hub first, by its stand-in; then those whose numbers alone are cut.
+    models: dict[str, dict[str, Any]] = {}
+    stand_ins = {}
+    for name, entry in parameters(scale, root)["params.yaml"]["models"].items():
+        if "hub" in entry:
+            stand_ins[name] = {"hub": hub[entry["hub"]]}
+            models[name] = {}
+    models |= sizes.pop("models", {})
+    for name, stand_in in stand_ins.items():
+        models[name] = {**models[name], **stand_in}
+    return {"extends": scale, **sizes, "models": models}
 
 
 def files_of(scale: str, hub: Mapping[str, str], offered: Path) -> dict[str, Any]:
     """The scale's list of files with the stand-ins' folders and hashes; nothing is fetched."""
-    made = []
+    files = []
     for entry in needed_data(scale, ROOT)["files"]:
-        own = {key: value for key, value in entry.items() if key != "url"} | {
-            "by_hand": "a stand-in"
-        }
+        stand_in = dict(entry)
+        stand_in.pop("url", None)
+        stand_in["by_hand"] = "a stand-in"
         if "hub" in entry:
-            own["hub"] = hub[entry["hub"]]
+            stand_in["hub"] = hub[entry["hub"]]
         if "sha256" in entry:
-            own["sha256"] = hashlib.sha256((offered / entry["name"]).read_bytes()).hexdigest()
-        made.append(own)
-    return {"packages": [], "files": made}
+            content = (offered / entry["name"]).read_bytes()
+            stand_in["sha256"] = hashlib.sha256(content).hexdigest()
+        files.append(stand_in)
+    return {"packages": [], "files": files}
 
 
 def copied(folder: Path) -> Path:
-    """The tracked files as a repository of their own, with a cache of its own; what earlier rehearsals made there stays."""
+    """The tracked files as a repository of their own, with a cache of its own.
+
+    What earlier rehearsals made there stays.
+    """
     for path in tracked_files(ROOT):
-        if (ROOT / path).is_file() and path.name != "dvc.lock":
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            if (
-                not (folder / path).is_file()
-                or (folder / path).read_bytes() != (ROOT / path).read_bytes()
-            ):
-                shutil.copy2(ROOT / path, folder / path)
+        source, copy = ROOT / path, folder / path
+        if not source.is_file() or path.name == "dvc.lock":
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+            shutil.copy2(source, copy)
     if not (folder / ".git").is_dir():
         subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     return folder
 
 
-def rehearse(
-    scale: str, folder: Path, workers: int
-) -> tuple[dict[str, float | None], Counter[str], int]:
-    """Run one scale in the copy.
+@dataclass(frozen=True)
+class Rehearsal:
+    """How a scale's run in the copy ended.
 
-    Returns:
-        the seconds of its stages, None where another scale's result was taken; the verdicts on its paper's numbers; the exit status.
+    Attributes:
+        seconds: of its stages, None where another scale's result was taken.
+        verdicts: on its paper's numbers.
+        status: of the command that failed, else 0.
     """
-    tree, offered, hub = folder / "tree", folder / "offered", read_yaml(folder / "hub.yaml")
+
+    seconds: dict[str, float | None]
+    verdicts: Counter[str]
+    status: int
+
+    @property
+    def compared(self) -> int:
+        """Printed numbers that were compared with one of ours."""
+        return sum(self.verdicts[verdict] for verdict in COMPARED)
+
+
+def rehearse(scale: str, folder: Path, workers: int) -> Rehearsal:
+    """Run one scale in the copy."""
+    # The scale, with its stand-ins.
+    tree, offered = folder / "tree", folder / "offered"
+    hub = read_yaml(folder / "hub.yaml")
     name = PREFIX + scale
-    place = tree / "experiments" / "scales" / name
-    place.mkdir(parents=True, exist_ok=True)
-    for file, content in (
-        ("overrides", overrides(scale, hub)),
-        ("data", files_of(scale, hub, offered)),
-    ):
-        (place / f"{file}.yaml").write_text(
-            yaml.safe_dump(content, sort_keys=False), encoding="utf-8"
-        )
+    settings = tree / "experiments" / "scales" / name
+    settings.mkdir(parents=True, exist_ok=True)
+    write_yaml(settings / "overrides.yaml", overrides(scale, hub))
+    write_yaml(settings / "data.yaml", files_of(scale, hub, offered))
+    # The commands of `make paper`.
     run = tree / "scales" / name
-    python = [sys.executable, "-m"]
-    repro = [
-        "longform_lab.repro",
-        "--workers",
-        str(workers),
-        "--gpus",
-        "1",
-        *key_of_scale(scale, ROOT, "targets", []),
-    ]
+    targets = key_of_scale(scale, ROOT, "targets", [])
+    repro = ["longform_lab.repro", "--workers", str(workers), "--gpus", "1", *targets]
     steps = [
         (tree, ["longform_lab.real_files", name, str(offered)]),
         (tree, ["longform_lab.scale", name]),
         (run, repro),
         (run, ["longform_lab", "ledger"]),
     ]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": "src",
-        "WANDB_MODE": "disabled",
-        "HF_HUB_OFFLINE": "1",
-    }
-    for where, command in steps:
-        status = subprocess.run([*python, *command], cwd=where, env=environment).returncode
+    environment = {**os.environ, **ENVIRONMENT}
+    for home, words in steps:
+        command = [sys.executable, "-m", *words]
+        status = subprocess.run(command, cwd=home, env=environment).returncode
         if status:
-            print(f"rehearsal: {scale}: {command[0]} ended with {status}", flush=True)
-            return {}, Counter(), status
-    ran = json.loads((run / "scratch" / "repro" / "seconds.json").read_text(encoding="utf-8"))
-    seconds = {stage: ran.get(stage) for stage in sorted(read_yaml(run / "dvc.lock")["stages"])}
+            print(f"rehearsal: {scale}: {words[0]} ended with {status}", flush=True)
+            return Rehearsal({}, Counter(), status)
+    return Rehearsal(seconds_of_stages(run), verdicts_of(run, scale), 0)
+
+
+def write_yaml(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a mapping, its keys in their order."""
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+def seconds_of_stages(run: Path) -> dict[str, float | None]:
+    """Seconds of every stage in the lock file of a run; None where it was not run."""
+    path = run / "scratch" / "repro" / "seconds.json"
+    seconds = json.loads(path.read_text(encoding="utf-8"))
+    stages = read_yaml(run / "dvc.lock")["stages"]
+    return {stage: seconds.get(stage) for stage in sorted(stages)}
+
+
+def verdicts_of(run: Path, scale: str) -> Counter[str]:
+    """Verdicts on the printed numbers of a scale's paper."""
     paper = scale.removeprefix("paper_").partition("_")[0]
     ledger = rows(run / "paper_figures" / "ledger" / "ledger.csv", ("paper", "verdict"))
-    verdicts = Counter(line["verdict"] for line in ledger if line["paper"] == paper)
-    return seconds, verdicts, 0
+    return Counter(line["verdict"] for line in ledger if line["paper"] == paper)
 
 
 def processor() -> float:
-    """Processor seconds of the commands that have ended, with everything that they started, be it orphaned (on Linux)."""
+    """Processor seconds of the commands that have ended, with everything that they started.
+
+    Orphans are among it (on Linux).
+    """
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -146,71 +176,86 @@ def processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Command line."""
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
     parser = argparse.ArgumentParser(prog="python experiments/rehearse.py", description=__doc__)
-    parser.add_argument(
-        "scales",
-        nargs="*",
-        default=[],
-        metavar="SCALE",
-        help=f"of {', '.join(SIZES)}; default: all",
-    )
+    scales = f"of {', '.join(SIZES)}; default: all"
+    parser.add_argument("scales", nargs="*", default=[], metavar="SCALE", help=scales)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=ROOT / "scratch" / "rehearsal")
-    parser.add_argument(
-        "--json",
-        type=Path,
-        help="where each scale's stages, seconds and verdicts are kept, by its name",
-    )
-    chosen = parser.parse_args(arguments)
-    if unknown := sorted(set(chosen.scales) - set(SIZES)):
+    record = "where each scale's stages, seconds and verdicts are kept, by its name"
+    parser.add_argument("--json", type=Path, help=record)
+    return parser
+
+
+def main(given: list[str] | None = None) -> int:
+    """Command line."""
+    parser = arguments()
+    options = parser.parse_args(given)
+    unknown = sorted(set(options.scales) - set(SIZES))
+    if unknown:
         parser.error(f"{unknown[0]!r}; allowed are {', '.join(SIZES)}")
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(ADOPTS, 1)
-    begun, folder, failed = time.monotonic(), chosen.folder.resolve(), 0
+    # The copy, with its stand-ins.
+    start = time.monotonic()
+    folder = options.folder.resolve()
     copied(folder / "tree")
     if not (folder / "hub.yaml").is_file():
-        from stand_ins import offer, publish
-
-        offer(folder / "offered", ROOT / "data" / "bases")
-        hub = publish(folder / "hub", ROOT / "data" / "bases")
-        (folder / "hub.yaml").write_text(yaml.safe_dump(hub), encoding="utf-8")
-    print(f"stand-ins in {folder}: {time.monotonic() - begun:.0f} s", flush=True)
-    for scale in chosen.scales or SIZES:
-        start, before = time.monotonic(), processor()
-        seconds, verdicts, status = rehearse(scale, folder, chosen.workers)
-        for stage, lasted in seconds.items():
-            print(
-                f"  {scale} {stage}: {'as in another scale' if lasted is None else f'{lasted:.1f} s'}"
-            )
-        compared = sum(verdicts[verdict] for verdict in COMPARED)
-        told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-        bad = status or not (compared or scale.endswith("_languages"))
-        failed += bool(bad)
-        clock, own = round(time.monotonic() - start), round(processor() - before)
-        took = f"{clock} s, {own} s of processor"
-        print(
-            f"{'FAILED' if bad else 'ok'} {scale}: {len(seconds)} stages, {took}; {told}",
-            flush=True,
-        )
-        if chosen.json and not bad:
-            row = {
-                "stages": seconds,
-                "seconds": clock,
-                "processor seconds": own,
-                "verdicts": dict(verdicts),
-            }
-            kept = (
-                json.loads(chosen.json.read_text(encoding="utf-8")) if chosen.json.is_file() else {}
-            )
-            chosen.json.write_text(
-                json.dumps({**kept, scale: row}, indent=1) + "\n", encoding="utf-8"
-            )
-    print(
-        f"rehearsal: {failed} failed; {time.monotonic() - begun:.0f} s, {processor():.0f} s of processor"
-    )
+        offer_stand_ins(folder)
+    print(f"stand-ins in {folder}: {time.monotonic() - start:.0f} s", flush=True)
+    # Every scale.
+    failed = 0
+    for scale in options.scales or SIZES:
+        failed += not rehearse_and_tell(scale, folder, options.workers, options.json)
+    seconds = time.monotonic() - start
+    print(f"rehearsal: {failed} failed; {seconds:.0f} s, {processor():.0f} s of processor")
     return 1 if failed else 0
+
+
+def offer_stand_ins(folder: Path) -> None:
+    """Write files and networks, and the list of networks by hub name."""
+    from stand_ins import offer, publish
+
+    bases = ROOT / "data" / "bases"
+    offer(folder / "offered", bases)
+    hub = publish(folder / "hub", bases)
+    (folder / "hub.yaml").write_text(yaml.safe_dump(hub), encoding="utf-8")
+
+
+def rehearse_and_tell(scale: str, folder: Path, workers: int, record: Path | None) -> bool:
+    """Run one scale, print how it went, and add it to a record.
+
+    Returns:
+        whether it ran, and a printed number of its paper was compared.
+    """
+    # Run it.
+    start, processor_before = time.monotonic(), processor()
+    rehearsal = rehearse(scale, folder, workers)
+    seconds = round(time.monotonic() - start)
+    processor_seconds = round(processor() - processor_before)
+    # Say how it went.
+    for stage, duration in rehearsal.seconds.items():
+        shown = "as in another scale" if duration is None else f"{duration:.1f} s"
+        print(f"  {scale} {stage}: {shown}")
+    has_numbers = rehearsal.compared > 0 or scale.endswith("_languages")
+    passed = rehearsal.status == 0 and has_numbers
+    word = "ok" if passed else "FAILED"
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in rehearsal.verdicts.items())
+    times = f"{seconds} s, {processor_seconds} s of processor"
+    print(f"{word} {scale}: {len(rehearsal.seconds)} stages, {times}; {verdicts}", flush=True)
+    # Add it to the record.
+    if record and passed:
+        row = {
+            "stages": rehearsal.seconds,
+            "seconds": seconds,
+            "processor seconds": processor_seconds,
+            "verdicts": dict(rehearsal.verdicts),
+        }
+        earlier = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        text = json.dumps({**earlier, scale: row}, indent=1)
+        record.write_text(text + "\n", encoding="utf-8")
+    return passed
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""What a run made as one archive, for readers without DVC: ``python experiments/release.py longform.zip``, then ``--check``.
+"""What a run made as one archive, for readers without DVC.
 
-Files are stored as they are, in order, under one date: equal files give equal bytes on any machine. ``MANIFEST.json`` stands
-first and has the commit, and the size and SHA-256 of every file.
+``python experiments/release.py longform.zip``, then ``--check``. Files are stored as they are, in
+order, under one date: equal files give equal bytes on any machine. ``MANIFEST.json`` stands first
+and has the commit, and the size and SHA-256 of every file.
 """
 
 import argparse
@@ -24,46 +25,72 @@ MANIFEST = "MANIFEST.json"
 
 
 def write(archive: Path, parts: list[str]) -> dict[str, Any]:
-    """Write the files and folders of the working directory that ``parts`` names; returns the manifest.
+    """Write the files and folders of the working directory that ``parts`` names.
 
-    Raises BadInput: one of them is not there.
+    Returns:
+        the manifest.
+
+    Raises:
+        BadInput: one of them is not there.
     """
-    if absent := [part for part in parts if not Path(part).exists()]:
-        raise BadInput(f"{absent[0]}: no such file or folder to release; run `make repro` first")
-    found = {
-        file for part in map(Path, parts) for file in (part, *part.rglob("*")) if file.is_file()
-    }
-    files = {file.as_posix(): file for file in found if file.name != ".gitignore"}
-    git = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
-    said = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-    manifest: dict[str, Any] = {"commit": said or None, "files": {}}
-    for name, file in sorted(files.items()):
-        manifest["files"][name] = {"bytes": file.stat().st_size, "sha256": digest(file)}
-    with atomic_write(archive) as partial, zipfile.ZipFile(partial, "w") as made:
-        made.writestr(zipfile.ZipInfo(MANIFEST, EPOCH), json.dumps(manifest, indent=1) + "\n")
-        for name, told in manifest["files"].items():
-            member = zipfile.ZipInfo(name, EPOCH)
-            member.file_size, member.external_attr = told["bytes"], 0o644 << 16
-            with files[name].open("rb") as source, made.open(member, "w") as target:
-                shutil.copyfileobj(source, target)
+    paths = files_of(parts)
+    manifest: dict[str, Any] = {"commit": commit() or None, "files": {}}
+    for path in paths:
+        entry = {"bytes": path.stat().st_size, "sha256": digest(path)}
+        manifest["files"][path.as_posix()] = entry
+    with atomic_write(archive) as partial, zipfile.ZipFile(partial, "w") as target:
+        target.writestr(zipfile.ZipInfo(MANIFEST, EPOCH), json.dumps(manifest, indent=1) + "\n")
+        for path in paths:
+            member = zipfile.ZipInfo(path.as_posix(), EPOCH)
+            member.file_size = path.stat().st_size
+            member.external_attr = 0o644 << 16
+            with path.open("rb") as source, target.open(member, "w") as copy:
+                shutil.copyfileobj(source, copy)
     return manifest
 
 
+def files_of(parts: list[str]) -> list[Path]:
+    """The files among some paths and below them, in the order of their names.
+
+    Raises:
+        BadInput: one of the paths is not there.
+    """
+    paths = set()
+    for part in map(Path, parts):
+        if not part.exists():
+            raise BadInput(f"{part}: no such file or folder to release; run `make repro` first")
+        paths.update((part, *part.rglob("*")))
+    files = [path for path in paths if path.is_file() and path.name != ".gitignore"]
+    return sorted(files, key=lambda path: path.as_posix())
+
+
+def commit() -> str:
+    """The commit of the working directory, and whether it has changes; empty outside git."""
+    git = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
+    process = subprocess.run(git, capture_output=True, text=True, check=False)
+    return process.stdout.strip()
+
+
 def check(archive: Path) -> dict[str, Any]:
-    """The manifest of an archive that holds exactly the files that it lists. Raises BadInput: naming the first that differs."""
+    """The manifest of an archive that has exactly the files that it lists.
+
+    Raises:
+        BadInput: naming the first that differs.
+    """
     try:
         with zipfile.ZipFile(archive) as opened:
             manifest = json.loads(opened.read(MANIFEST))
-            held, listed = set(opened.namelist()) - {MANIFEST}, set(manifest["files"])
-            if held != listed:
-                alone = f"{min(held ^ listed)} is in the archive or in {MANIFEST} alone"
-                raise BadInput(f"{archive}: {alone}; get it again")
-            for name, told in manifest["files"].items():
-                with opened.open(name) as member:
-                    if hashlib.file_digest(member, "sha256").hexdigest() != told["sha256"]:  # type: ignore[arg-type]
-                        raise BadInput(
-                            f"{archive}: the SHA-256 of {name} is not that of {MANIFEST}; get it again"
-                        )
+            members, files = set(opened.namelist()) - {MANIFEST}, manifest["files"]
+            if members != set(files):
+                name = min(members ^ set(files))
+                raise BadInput(
+                    f"{archive}: {name} is in the archive or in {MANIFEST} alone; get it again"
+                )
+            for name, entry in files.items():
+                if checksum(opened, name) != entry["sha256"]:
+                    raise BadInput(
+                        f"{archive}: the SHA-256 of {name} is not that of {MANIFEST}; get it again"
+                    )
     except BadInput:
         raise
     except UNREADABLE as error:
@@ -71,29 +98,32 @@ def check(archive: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def checksum(archive: zipfile.ZipFile, name: str) -> str:
+    """The SHA-256 of a file in an archive."""
+    with archive.open(name) as member:
+        return hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def main(given: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python experiments/release.py", description=__doc__)
     parser.add_argument("archive", type=Path, help="the zip file")
-    parser.add_argument(
-        "parts", nargs="*", default=PARTS, help=f"files and folders to put in ({' '.join(PARTS)})"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="compare an archive with its manifest instead"
-    )
-    chosen = parser.parse_args(arguments)
+    parts = f"files and folders to put in ({' '.join(PARTS)})"
+    parser.add_argument("parts", nargs="*", default=PARTS, help=parts)
+    only_check = "compare an archive with its manifest instead"
+    parser.add_argument("--check", action="store_true", help=only_check)
+    options = parser.parse_args(given)
+    archive = options.archive
+    # Write or check; then what the archive is.
     try:
-        manifest = (
-            check(chosen.archive) if chosen.check else write(chosen.archive, list(chosen.parts))
-        )
-        size, checksum = chosen.archive.stat().st_size, digest(chosen.archive)
+        manifest = check(archive) if options.check else write(archive, list(options.parts))
+        size, digits = archive.stat().st_size, digest(archive)
     except (BadInput, OSError) as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
-    print(
-        f"{chosen.archive}: {len(manifest['files'])} files, {size:,} bytes, commit {manifest['commit']}"
-    )
-    print(f"SHA-256 {checksum}")
+    files = len(manifest["files"])
+    print(f"{archive}: {files} files, {size:,} bytes, commit {manifest['commit']}")
+    print(f"SHA-256 {digits}")
     return 0
 
 

@@ -1,7 +1,9 @@
-"""Restore a scale's full records from history, ``PYTHONPATH=src python experiments/restore.py SCALE [--commit C] [--out FOLDER]``.
+"""Restore a scale's full records from history.
 
-Git keeps a packed file of records for each scale (``records.csv.gz``) and the exhibits that pages show. Score files with all their
-details, CSV and PDF of every exhibit are in earlier commits. This command writes a scale's files of one of these into a folder.
+``PYTHONPATH=src python experiments/restore.py SCALE [--commit C] [--out FOLDER]``. Git keeps a
+packed file of records for each scale (``records.csv.gz``) and the exhibits that pages show. Score
+files with all their details, CSV and PDF of every exhibit are in earlier commits. This command
+writes a scale's files of one of these into a folder.
 """
 
 import argparse
@@ -9,6 +11,7 @@ import io
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 from longform.errors import BadInput
@@ -32,42 +35,40 @@ def restore(repository: Path, scale: str, commit: str, out: Path) -> list[Path]:
         The files that were written, below ``out``.
 
     Raises:
-        BadInput: the folder is there, or the clone lacks the commit, or the commit has no full records of the scale.
+        BadInput: the folder is there, or the clone lacks the commit, or the commit has no full
+            records of the scale.
     """
     if out.exists():
         raise BadInput(f"{out}: is there already; remove it or name another folder with --out")
+    # What the commit has of the scale.
     home = f"experiments/scales/{scale}"
-    listed = (
-        _git(repository, "ls-tree", "-d", "--name-only", commit, f"{home}/").decode().splitlines()
-    )
-    parts = [f"{home}/{part}" for part in PARTS if f"{home}/{part}" in listed]
+    folders = _git(repository, "ls-tree", "-d", "--name-only", commit, f"{home}/").decode()
+    names = set(folders.splitlines())
+    parts = [f"{home}/{part}" for part in PARTS if f"{home}/{part}" in names]
     if f"{home}/data" not in parts:
         raise BadInput(
-            f"commit {commit} has no full records of the scale {scale!r}; name another scale or --commit"
+            f"commit {commit} has no full records of the scale {scale!r}; name another scale or"
+            " --commit"
         )
+    # Its parts alone, without the folders above them.
     archive = _git(repository, "archive", "--format=tar", commit, *parts)
-    with atomic_write(out) as partial:
+    with atomic_write(out) as partial, tempfile.TemporaryDirectory(dir=out.parent) as extracted:
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(partial, filter="data")
-        (partial / home).rename(partial / "restored")
-        for part in sorted((partial / "restored").iterdir()):
-            part.rename(partial / part.name)
-        for folder in (
-            partial / "restored",
-            *(partial / parent for parent in Path(home).parents if parent.name),
-        ):
-            folder.rmdir()
+            files.extractall(extracted, filter="data")
+        (Path(extracted) / home).rename(partial)
     return sorted(path for path in out.rglob("*") if path.is_file())
 
 
 def _git(repository: Path, *words: str) -> bytes:
-    done = subprocess.run(["git", *words], cwd=repository, capture_output=True)
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
+    """What a command of git prints. Raises BadInput: it fails."""
+    process = subprocess.run(["git", *words], cwd=repository, capture_output=True)
+    if process.returncode:
+        message = process.stderr.decode(errors="replace").strip()
         raise BadInput(
-            f"git {words[0]}: {said}; a shallow clone gets its history with `git fetch --unshallow`"
+            f"git {words[0]}: {message}; a shallow clone gets its history with"
+            " `git fetch --unshallow`"
         )
-    return done.stdout
+    return process.stdout
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -78,14 +79,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("scale", help="a folder of experiments/scales/")
     parser.add_argument("--commit", default=FULL, help=f"whose files ({FULL} has the full records)")
     parser.add_argument("--out", type=Path, help="the folder to write (scratch/restored/SCALE)")
-    chosen = parser.parse_args(arguments)
-    out = chosen.out or Path("scratch") / "restored" / chosen.scale
+    options = parser.parse_args(arguments)
+    out = options.out or Path("scratch") / "restored" / options.scale
     try:
-        files = restore(ROOT, chosen.scale, chosen.commit, out)
+        files = restore(ROOT, options.scale, options.commit, out)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
-    print(f"{out}: {len(files)} files of commit {chosen.commit}")
+    print(f"{out}: {len(files)} files of commit {options.commit}")
     return 0
 
 
