@@ -164,8 +164,8 @@ def _arguments(name: str, parts: list[str]) -> Arguments:
 @lru_cache(maxsize=4096)
 def template_name(part: str) -> str:
     """The name as it is compared: lower case, one blank for any blanks or underscores."""
-    bare = HOLE.sub("", part).replace(GONE, "")
-    return _PREFIX.sub("", _SPACES.sub(" ", plain(bare)).strip()).lower()
+    bare = plain(HOLE.sub("", part))
+    return _PREFIX.sub("", _SPACES.sub(" ", bare).strip()).lower()
 
 
 # Parser functions and variables

@@ -1,0 +1,110 @@
+"""Markup at its edges, as MediaWiki shows it: quotes, links, braces, paragraphs, functions and templates unknown."""
+
+from collections import Counter
+
+import pytest
+
+from longform.datasets.wikipedia import wikitext
+from longform.datasets.wikipedia.marks import BREAK, GONE, TAGS, Holes
+from longform.datasets.wikipedia.templates import calculated, render, split_arguments, template_name
+
+SHOWN = {
+    # bold and italic: an apostrophe where both are unbalanced in a line
+    "x '''b ''i'' c": "x b i c",
+    "''i '''b''' c": "i b c",
+    "x '''b ''i c": "x 'b i c",
+    "l'''arg ''nt": "l'arg nt",
+    "x '''a bb'''cc d'''e ''f": "x a bbcc d'e f",
+    "a '''''b'' c": "a b c",
+    "'''''both": "both",
+    "a''''b'''": "a'b",
+    "''''''x": "'x",
+    # links
+    "[[a|b [[c|d]] e]] f": "b d e f",
+    "a[[File:x.jpg|thumb|c [[d]] e]]b": "ab",
+    "[[File:x|[[File:y]] z]]b": "b",
+    "[[Foo (bar)|]] a": "Foo a",
+    "[[Foo, Bar|]] a": "Foo a",
+    "[[Help:Foo (x)|]] a": "Foo a",
+    "-{zh-hans:a; zh-hant:b}- c": "a c",
+    "-{x}- c": "x c",
+    "-{x; y}- c": "x c",
+    # paragraphs
+    "a\nb": "a b",
+    "a\n----\nb": "a\nb",
+    "a\n---\nb": "a --- b",
+    "* a\n* b\nc": "a\nb\nc",
+    "a\n b\n c": "a\nb\nc",
+    # braces
+    "x {{{name}}} y": "x {{{name}}} y",
+    "x {{{1|d|e}}} y": "x d y",
+    "a\n{|\n| {{small|b}}\n|}\nc": "a\nc",
+    "a |} b": "a |} b",
+    "{{{{small|x}}}} y": "{x} y",
+    "{{small|{{small|a}}}}": "a",
+    "a {{small|[[b|c]]|d}}": "a c",
+    "2{{frac|1|2}} x": "2 1/2 x",
+    # functions
+    "{{#if:x|yes}}a": "yesa",
+    "{{#ifeq:a|b|same|other}} {{#ifeq:a|a|same|other}}": "other same",
+    "{{#switch:q|a=1|b}} {{#switch:b|a=1|b|c=2|d=3}} {{#switch:x|#default=7|a=1}}": "b 2 7",
+    "{{#expr:2*(3+4)}} {{#expr:+5}} {{#expr:5-7}} {{#expr:1/3}}": "14 5 −2 0.333333333333",
+    "{{nowrap:a b}} {{lcfirst:ABC}} {{ucfirst:élan X}}": "a b aBC Élan X",
+    "a{{#tag:gallery|x}}b": "ab",
+    "a<rp>(</rp>b<rt>c</rt>": "a(bc",
+}
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_markup_at_its_edges_shows_what_the_reader_sees(text):
+    assert wikitext.sections(text) == [("abstract", SHOWN[text])]
+    assert wikitext.scanned_sections(text) == [("abstract", SHOWN[text])]
+
+
+STRUCK = {
+    "He came.{{zzz}}{{yyy}} Then.": ("He came. Then.", {}),
+    "He {{zzz}} came. Then.": ("Then.", {"zzz": 1}),
+    "He came.{{zzz}}x Then.": ("", {"zzz": 1}),
+    "{{zzz}}He came.": ("", {"zzz": 1}),
+    "* item {{yyy}} {{zzz}}": ("item", {}),
+    "* item is {{zzz}}": ("", {"zzz": 1}),
+    "{{#expr:1/0}} a": ("", {"#expr:1/0": 1}),
+    "{{#expr:a}} b": ("", {"#expr:a": 1}),
+    "a {{#tag:math|x}} b. Yes.": ("", {"#tag:math": 1}),
+    "x<score>a</score> y. Then z.": ("Then z.", {"<score>": 1}),
+    "<math>\\weird{a}</math> is. B.": ("B.", {"<math>": 1}),
+}
+
+
+@pytest.mark.parametrize("text", STRUCK)
+def test_what_is_not_known_costs_its_sentence_unless_it_is_a_note(text):
+    struck = Counter()
+    shown, counts = STRUCK[text]
+    assert wikitext.sections(text, struck) == [("abstract", shown)]
+    assert struck == counts
+
+
+def test_an_unknown_template_is_a_hole_of_sixty_characters_or_a_box():
+    holes = Holes()
+    render("x" * 60, holes)
+    render("y" * 61, holes)
+    assert render("zzz\n|a", holes) == BREAK
+    assert render("DEFAULTSORT:Lee", holes) == GONE
+    assert holes.names == [*TAGS, "x" * 60, "y" * 60]
+
+
+def test_bars_inside_a_closed_link_part_no_arguments():
+    assert split_arguments("a|[[b|[[c|d]]|e]]|f") == ["a", "[[b|[[c|d]]|e]]", "f"]
+    assert split_arguments("a|[[b|c") == ["a", "[[b", "c"]
+    assert split_arguments("a]]|b") == ["a]]", "b"]
+
+
+def test_a_name_of_a_template_is_compared_without_marks_and_case():
+    assert template_name(f" Infobox_{GONE} Person\n") == "infobox person"
+
+
+def test_a_sum_is_calculated_up_to_200_characters():
+    assert calculated("1" + "+1" * 99 + " ") == 100
+    assert calculated("1" + "+1" * 100) is None
+    assert calculated("2**3") is None
+    assert calculated("7 div 2") == 3.5
