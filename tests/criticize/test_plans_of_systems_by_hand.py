@@ -272,3 +272,13 @@ def test_tests_of_all_halvings_are_one_and_paired_if_all_are(monkeypatch):
     assert systems._test(panel(), [fit] * 3, "m", REAL, 7, 9) == Comparison(
         3.0, pytest.approx(0.045), False, 9
     )
+
+
+def test_a_plan_is_made_with_the_model_the_encoder_and_the_seed(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(systems, "options_of", lambda *options: chosen.append(options))
+    monkeypatch.setattr(systems, "panels", lambda options: [])
+    texts = [f"Text {number}." for number in range(4)]
+    assert systems.plan_systems(texts[:2], {"m": texts[2:]}, model="M", encoder="E", seed=5) == []
+    assert systems.plan_systems(texts[:2], {"m": texts[2:]}) == []
+    assert chosen == [("M", "E", 5), (None, None, 1234)]

@@ -159,7 +159,8 @@ class Axes:
     """Keeps what is drawn."""
 
     def __init__(self):
-        self.drawn, self.xaxis = [], SimpleNamespace(set_major_formatter=lambda form: None)
+        self.drawn, self.forms = [], []
+        self.xaxis = SimpleNamespace(set_major_formatter=self.forms.append)
 
     def plot(self, x, y, *form, **looks):
         self.drawn.append((x, y, looks["color"], looks.get("markerfacecolor")))
@@ -198,7 +199,7 @@ def test_systems_are_drawn_below_each_other_on_the_line_of_their_critic():
         assert (x_drawn, y_drawn) == (pytest.approx(x), pytest.approx(y)) and drawn == looks
     assert axes.drawn[8:] == [([], [], first, None), ([], [], second, None)]
     assert axes.band == (-1, 1) and axes.ticks == ([0, 1], ["b", "a"])
-    assert axes.scale == ("symlog", {"linthresh": 1.0})
+    assert axes.scale == ("symlog", {"linthresh": 1.0}) and axes.forms == ["{x:g}"]
     assert legends == [([9, 10], ["m", "_n"], {"loc": "outside upper center", "ncols": 2})]
 
 

@@ -58,3 +58,14 @@ def test_only_the_connectives_that_are_named_are_replaced(tmp_path):
     given = {"name": "n", "seed": 1, "raw": tmp_path, "sources": {"connectives": "gum"}}
     assert len(build(**given, replaced=["since"]).documents) == len(build(**given).documents) > 0
     assert build(**given, replaced=["while"]).documents == []
+
+
+@pytest.mark.parametrize(
+    ("second", "shown"), [("32..44", "fell."), ("32..46", "fell."), ("32..47", "fell. He ran.")]
+)
+def test_a_use_ends_with_the_sentence_in_which_its_last_argument_ends(tmp_path, second, shown):
+    text = "Ann ate . Bob slept . She left as rain fell . He ran . He hid ."
+    line = f"Explicit|31..33||||||as|Temporal.Synchronous||||||22..30||||||{second}|||||||||||31..33|x|"
+    (use,) = read_discourse_treebank(folder(tmp_path, line, text=text))
+    assert use.text == f"Bob slept. She left as rain {shown}"
+    assert use.text[use.start : use.end] == "as"
