@@ -54,6 +54,12 @@ DATES = {
     "{{ayd|1990|5|10|2000|5|11}}": "10 years, 1 day",
     "{{ayd|1990|5|10|1991|5|10}}": "1 year, 0 days",
     "{{ayd|1990|5|10|1991|5|9}}": "0 years, 364 days",
+    "{{ayd|2000|2|29|2001|3|1}}, {{ayd|2000|2|29|2001|3|3}}": "1 year, 0 days, 1 year, 2 days",
+    "{{circa|1450|1460}} {{as of|2009|alt=in|post=!}} {{as of|2009|bare=y|post=,}}": (
+        "c. 1450 – c. 1460 in! 2009,"
+    ),
+    "{{reign|1200}} {{reign||1210}} {{reign|1200|1210|1220}}": "r. 1200 r. r. 1200–1210",
+    "{{age|2000|1|1|x}}": "",
     "{{death date and age|1990|5|1|1950|4|1|df=y}}": "1 May 1990 (aged 40)",
     "{{death date and age|1990|5|1}}": "May 1, 1990",
     "{{oldstyledate|2 May|1700|22 April}}": "2 May [O.S. 22 April] 1700",
@@ -92,6 +98,9 @@ NUMBERS = {
     "{{coord|-31.5|37.25|type:city}}": "31.5°S 37.25°E",
     "{{coord|31|50|10|S|37|17|20|E|region:DE}}": "31°50′10″S 37°17′20″E",
     "{{coord|31|S|37|E|display=inline,title}}": "31°S 37°E",
+    "{{coord|0.5|0}} {{coord|display=title|1.5|2}}a {{coord|31|37}}": "0.5°N 0°E a 31°37′",
+    "{{val|5|+3|-1|u=m}} {{chem|OH|-}} {{nuclide|aluminum|27}}": "5 +3−1 m OH^− 27Al",
+    "{{frac|1|2|3|4}}": "",
     "{{convert|5|km|abbr=on}} {{cvt|5|km|mi}}": "5 km (3.1 mi) 5 km (3.1 mi)",
 }
 
