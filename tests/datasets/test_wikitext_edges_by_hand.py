@@ -89,7 +89,7 @@ def test_an_unknown_template_is_a_hole_of_sixty_characters_or_a_box():
     render("x" * 60, holes)
     render("y" * 61, holes)
     assert render("zzz\n|a", holes) == BREAK
-    assert render("DEFAULTSORT:Lee", holes) == GONE
+    assert render("DEFAULTSORTKEY:Lee", holes) == GONE
     assert holes.names == [*TAGS, "x" * 60, "y" * 60]
 
 

@@ -385,7 +385,6 @@ def renderers() -> Mapping[str, Renderer]:
     add(names_in(lists["second"]), _part("text", 2))
     for sign, names in lists["signs"].items():
         add(str(names).split("|"), _constant(sign))
-    add(["!", "|"], _constant("|"))
     add(names_in(lists["quotes"]), _quotation)
     add(names_in(lists["lists"]), _list)
     add(names_in(lists["columns"]), _part("content", "text", 2, 1))

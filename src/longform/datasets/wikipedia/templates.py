@@ -224,16 +224,7 @@ def _switch(parts: list[str]) -> str:
     return default
 
 
-_SILENT = frozenset(
-    (
-        "defaultsort",
-        "displaytitle",
-        "#tag:ref",
-        "#tag:references",
-        "defaultsortkey",
-        "defaultcategorysort",
-    )
-)
+_SILENT = frozenset(("defaultsort", "displaytitle", "defaultsortkey", "defaultcategorysort"))
 
 
 def _parser_function(parts: list[str], holes: Holes) -> str | None:
