@@ -282,3 +282,13 @@ def test_a_head_that_asks_for_terabytes_is_a_damaged_file(tmp_path):
         np.lib.format.write_array_header_1_0(file, head)
         archive.writestr("x.npy", file.getvalue() + bytes(8))
     refuses("its head says", read_arrays, tmp_path / "a.npz")
+
+
+def test_a_hundred_levels_are_read_and_many_lists_side_by_side_are_not_deep(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text("[" * 100 + "]" * 100 + "\n", encoding="utf-8")
+    assert len(read_yaml(path)) == 1
+    path.write_text("[" + "[]," * 101 + "]\n", encoding="utf-8")
+    assert read_yaml(path) == [[]] * 101
+    path.write_text("[" * 101 + "]" * 101 + "\n", encoding="utf-8")
+    refuses("nested deeper than 100 levels", read_yaml, path)

