@@ -69,9 +69,12 @@ def _check_file(path: Path | None) -> None:
     """Raises InputError: no file can be written there, which is said before the work."""
     if path is None:
         return
-    if path.is_dir():
-        raise InputError(f"--out {path}: a folder; name a file, such as {path / 'suites.json'}")
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        if path.is_dir():
+            raise InputError(f"--out {path}: a folder; name a file, such as {path / 'suites.json'}")
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+    except OSError as error:  # a name that is too long
+        raise InputError(f"--out {path}: {error.strerror}; name another place") from error
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"--out {path}: cannot be written in {folder}; name another place")
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -123,6 +124,26 @@ def test_forty_pairs_are_shown_and_the_others_counted(differing, more):
     assert systems_report.markdown(one).count("m minus _n") == 40
 
 
+NO_DIFFERENCE = "no critic finds a difference between two systems (p < .05, corrected)"
+
+
+def test_where_no_two_systems_differ_a_sentence_takes_the_tables_place():
+    alike = found(critic("a", pairs=[pair(0.05)]))
+    text = systems_report.markdown(alike)
+    assert text.count("**") == 4 and "Systems that differ" not in text
+    assert NO_DIFFERENCE in systems_report.notes(alike)
+    page = systems_report._page(alike)
+    assert page.count("<table>") == 2 and NO_DIFFERENCE.replace("<", "&lt;") in page
+    different = systems_report.markdown(found(critic("a", pairs=[pair(0.049)])))
+    assert "**Systems that differ" in different and NO_DIFFERENCE not in different
+
+
+def test_one_system_or_no_critic_says_nothing_of_systems_that_differ():
+    alone = replace(found(critic("a")), systems={"m": Texts((1,))})
+    for criticism in (alone, found()):
+        assert NO_DIFFERENCE not in systems_report.markdown(criticism)
+
+
 def test_what_failed_was_left_out_or_set_aside_is_named():
     lines = systems_report.notes(found(failed=(("y", "why"),), aside=21))
     assert lines[-23:-20] == [
@@ -135,7 +156,7 @@ def test_what_failed_was_left_out_or_set_aside_is_named():
 
 
 def test_notes_stand_below_the_last_table_alone():
-    text = systems_report.markdown(found(critic("a")))
+    text = systems_report.markdown(found(critic("a", pairs=[pair(0.01)])))
     first, second, third = text.split("**")[2::2]
     assert "- texts:" not in first + second and "- texts: real 50" in third
     assert "\n| a | 1.5 [1, 2]" in second
@@ -213,7 +234,7 @@ def test_a_table_as_html_has_its_questions_as_titles():
 
 
 def test_a_page_has_all_tables_notes_and_a_figure_where_there_are_critics():
-    page = systems_report._page(found(critic("a")))
+    page = systems_report._page(found(critic("a", pairs=[pair(0.01)])))
     assert "<h1>2 systems against real texts</h1>" in page and 'title="a?">a</th>' in page
     assert page.count("<table>") == 3 and "<li>left out: x: no model</li>" in page
     assert "results.png" in page and "results.png" not in systems_report._page(found())

@@ -1,6 +1,7 @@
 """Floors, plans and tables of suites by hand, without a model."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,7 @@ from longform.tools.suites import (
     SuitesReport,
     item_floors,
     without_context,
+    without_copies,
 )
 from tests.refusals import refuses
 
@@ -27,7 +29,7 @@ NAN = math.nan
 
 def result(**fields):
     given = {
-        "suite": "s", "items": 4, "excluded": 0, "accuracy": 0.75, "low": 0.5, "high": 0.9,
+        "suite": "s", "items": 4, "excluded": 0, "copies": 0, "accuracy": 0.75, "low": 0.5, "high": 0.9,
         "chance": 0.25, "token_count": 0.49, "without_context": NAN, "p_value": NAN,
     }  # fmt: skip
     return SuiteResult(**given | fields)
@@ -45,6 +47,7 @@ def result(**fields):
             {"without_context": 0.6, "excluded": 1},
             "not above its floors; 1 items left out: too long or empty",
         ),
+        ({"copies": 3}, "3 copies of these items not counted again"),
     ],
 )
 def test_a_remark_is_due_where_a_floor_reaches_the_interval(fields, remark):
@@ -82,11 +85,29 @@ def test_a_record_has_none_where_there_is_no_number():
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.2, "about 1 s"), (12.6, "about 13 s")])
 def test_a_plan_is_one_line(seconds, said):
-    plan = SuitesPlan("m", 1_250_000, 2, 30, 12_345, 4, seconds)
+    plan = SuitesPlan("m", 1_250_000, 2, 30, 12_345, 4, 0, seconds)
     assert plan.text() == (
         "m: 1.2 million parameters; 2 suites, 30 items (4 left out: too long or empty), "
         f"12,345 tokens with those of the floors; {said}"
     )
+
+
+def test_a_plan_counts_copies_and_the_parameters_of_small_networks():
+    plan = SuitesPlan("m", 99_999, 1, 3, 40, 0, 2, 1.0)
+    assert plan.text() == (
+        "m: 99,999 parameters; 1 suites, 3 items (0 left out: too long or empty; 2 copies not "
+        "counted again), 40 tokens with those of the floors; about 1 s"
+    )
+    assert replace(plan, parameters=100_000).text().startswith("m: 0.1 million parameters;")
+
+
+def test_items_with_the_same_text_in_every_condition_are_one():
+    first = (["It rained.", "She sang."], ["It rained.", "Sang she."])
+    copy = (["it  rained.", "She sang."], ["It rained.", "sang she. "])
+    turned = (first[1], first[0])
+    elsewhere = (["It rained. She", "sang."], ["It rained.", "Sang she."])
+    distinct = without_copies(suite(first, copy, turned, first, elsewhere))
+    assert [one.number for one in distinct.items] == [1, 3, 5]
 
 
 def item(formulas, metric="sum", **regions):
@@ -230,10 +251,16 @@ def prepared(monkeypatch):
 
 
 def test_a_plan_counts_what_is_read_with_and_without_context(prepared):
-    bare = suite((["x", "y"], ["x", "z"]))
-    (plan, _, chosen, excluded, shortened), named = prepared([bare, "name"])
-    assert plan == SuitesPlan("m", 7, 2, 2, 30, 5, 15.0)
-    assert chosen[0] is bare and len(shortened) == 1 and excluded == {"s": 2, "t": 3}
+    bare = suite((["x", "y"], ["x", "z"]), (["x", "y"], ["x", "z"]))
+    named_suite = replace(bare, name="t")
+    (plan, _, chosen, excluded, copies, shortened), named = prepared([named_suite, "name"])
+    assert plan == SuitesPlan("m", 7, 2, 2, 30, 5, 1, 15.0)
+    assert copies == {"t": 1, "s": 0}
+    assert (
+        chosen[0] == replace(named_suite, items=bare.items[:1])
+        and len(shortened) == 1
+        and excluded == {"s": 2, "t": 3}
+    )
     assert named == [(["name"], 5), ("named m", "bos", "eos")]
 
 
@@ -270,9 +297,10 @@ def test_a_pool_of_several_suites_is_a_result_of_its_own(names, pools, monkeypat
     monkeypatch.setattr(suites, "item_floors", item_floors)
     monkeypatch.setattr(suites, "suite_accuracy_records", records)
     critic = SimpleNamespace(describe=lambda given: "described" if given is items else None)
-    found = suites._results(critic, items, alone, {"s": 4}, 9)
+    found = suites._results(critic, items, alone, {"s": 4}, {"s": 1}, 9)
     assert len(found) == pools and asked[:2] == [("0", None, 9), ("1", "bare", 9)]
     first = found[0]
+    assert first.copies == 1
     assert (first.suite, first.items, first.excluded, first.accuracy, first.low) == (
         "s",
         2,

@@ -1,6 +1,7 @@
 """Any model on suites of minimal pairs: the shares are those of the network's own logits, the floors are known by hand."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from longform.language_models.trial import open_language_model
 from longform.tools.suites import judge_suites, plan_suites, without_context
 from tests.refusals import refuses
 
+ROOT = Path(__file__).parents[2]
 PAIRS = [
     ("the town lies on a river", "river a on lies town the", "its people work."),
     ("many old houses", "old many houses", "in the fields."),
@@ -84,6 +86,15 @@ def test_another_model_is_compared_item_by_item(model, tmp_path):
     assert untrained.against == "untrained" and first.against == str(other)
 
 
+def test_a_pair_that_comes_five_times_narrows_no_interval(model, tmp_path):
+    (once,) = judge_suites(model, write_pairs(tmp_path / "pairs.csv", PAIRS)).results
+    report = judge_suites(model, write_pairs(tmp_path / "pairs.csv", PAIRS * 5))
+    (often,) = report.results
+    assert (often.items, often.copies) == (4, 16)
+    assert (often.accuracy, often.low, often.high) == (once.accuracy, once.low, once.high)
+    assert "16 copies of these items not counted again" in report.markdown()
+
+
 def test_items_that_the_model_cannot_read_whole_are_left_out_and_counted(model, tmp_path):
     long = " ".join(["town"] * 100)
     path = write_pairs(tmp_path / "pairs.csv", [*PAIRS, ("the town", long, "")])
@@ -110,6 +121,26 @@ def test_texts_are_cut_into_pieces_of_five_sentences_whose_order_is_judged(tmp_p
     assert " ".join(region.content for region in first.regions) == " ".join(text.split()[:25])
     last = [item.condition("shuffled").regions[-1].content for item in context.items]
     assert last == ["The town has 4 houses.", "The town has 9 houses."]
+
+
+def test_records_without_a_text_are_said_and_not_judged(tmp_path, capsys):
+    text = " ".join(f"The town has {n} houses." for n in range(5))
+    lines = [json.dumps({"text": text}), json.dumps({"text": "1 2 3"})]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert len(named_suites([tmp_path / "mine.jsonl"])[0].items) == 1
+    assert capsys.readouterr().err == "texts set aside, 1: line 2: no word in it\n"
+
+
+def test_a_suite_written_as_the_page_shows_is_read(tmp_path):
+    page = (ROOT / "docs" / "suites.md").read_text(encoding="utf-8")
+    (tmp_path / "agreement.json").write_text(page.split("```json\n")[1].split("```")[0])
+    (suite,) = named_suites([tmp_path / "agreement.json"])
+    assert (suite.name, suite.predictions) == ("agreement", ("(2;%match%) < (2;%mismatch%)",))
+    (item,) = suite.items
+    assert [region.content for region in item.condition("mismatch").regions] == [
+        "The towns",
+        "is old.",
+    ]
 
 
 def test_sources_of_the_paper_are_named_by_their_kind(tmp_path):

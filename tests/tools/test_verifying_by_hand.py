@@ -1,19 +1,25 @@
 """What a verification shows, counts, takes up and says, with a stand-in for the checker."""
 
+import errno
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from longform import commands
 from longform.cli import main
 from longform.critics.scores import Score
+from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
 from longform.errors import InputError
 from longform.files.artefacts import read_lines
 from longform.tools import verifying
 from longform.tools.unfinished import unfinished_folder
 from longform.tools.verifying import SentenceVerdict, Verification, VerificationPlan
+from tests.refusals import refuses
 
 NAN = math.nan
 
@@ -33,7 +39,7 @@ def verification(folder=None):
     return Verification(
         {"a": first, "b": dict.fromkeys(named, score(0.25, 0.0, 0.5))},
         tuple(verdict(*one) for one in labels),
-        {"pages": 1234, "judge": "j"},
+        {"pages": 1234, "judge": "j", "set_aside": {}},
         folder,
     )
 
@@ -49,6 +55,19 @@ def test_results_go_into_no_file(tmp_path, capsys):
     assert (tmp_path / "file").read_text() == "mine"
 
 
+def test_results_go_into_no_folder_whose_name_is_too_long(tmp_path, monkeypatch):
+    long = tmp_path / ("x" * 300)
+    sentence = "no folder can be made there (File name too long); name another folder"
+    refuses(re.escape(sentence), unfinished_folder, long, "run")
+    refuses("File name too long; name another place", commands._check_file, long)
+
+    def mkdir(folder, **options):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    refuses(r"\(Read-only file system\); name another", unfinished_folder, tmp_path / "x", "run")
+
+
 def test_sentences_are_counted_by_system_and_label():
     assert verification().counts("a") == {"supported": 2, "refuted": 1, "not_enough_info": 0}
     assert verification().counts("b") == {"supported": 0, "refuted": 0, "not_enough_info": 1}
@@ -61,13 +80,17 @@ def test_a_table_has_blanks_for_what_is_no_number():
     )
     assert lines[4] == "| a | 4 | 2 | 1 | 0 | 0.50 [0.25, 0.75] |  | 0.50 | 1 [0.25, 0.75] |"
     assert lines[8] == "- 1,234 pages; judge: j" and lines[9] == ""
+    aside = replace(
+        verification(), facts={**verification().facts, "set_aside": {"b": [("l", "r")]}}
+    )
+    assert "- texts of b set aside, 1: l: r\n" in aside.markdown()
     below = verification(Path("out")).markdown().split("\n")
     assert below[9] == "- each sentence with its evidence: out/verdicts.jsonl"
 
 
 def test_a_record_has_none_where_there_is_no_number():
     record = verification().to_record()
-    assert record["facts"] == {"pages": 1234, "judge": "j"}
+    assert record["facts"] == {"pages": 1234, "judge": "j", "set_aside": {}}
     first = record["systems"]["a"]
     assert first["sentences"] == {"supported": 2, "refuted": 1, "not_enough_info": 0}
     assert (first["SPG"]["value"], first["SPV"]["value"], first["USPG"]["low"]) == (0.5, None, None)
@@ -87,11 +110,12 @@ def document(name, *texts):
 
 
 def test_systems_are_named_or_called_texts(monkeypatch):
-    monkeypatch.setattr(verifying, "read_texts", lambda path: SimpleNamespace(documents=(path,)))
+    monkeypatch.setattr(verifying, "read_texts", lambda path: Texts((path,), (("line 1", "no"),)))
     monkeypatch.setattr(verifying, "documents_from", lambda texts, what: [what, *texts])
-    assert verifying._systems("file") == {"texts": ["file"]}
-    given = {"a": Path("x"), "b": ["t"]}
-    assert verifying._systems(given) == {"a": [Path("x")], "b": ["verify", "t"]}
+    assert verifying._systems("file") == {"texts": Texts(("file",), (("line 1", "no"),))}
+    systems = verifying._systems({"a": Path("x"), "b": ["t"]})
+    assert systems["b"] == Texts(("verify", "t"))
+    assert verifying._documents(systems) == {"a": (Path("x"),), "b": ("verify", "t")}
 
 
 def test_a_plan_guesses_five_lines_a_sentence_from_a_few_pairs(monkeypatch):
@@ -190,16 +214,17 @@ def test_a_measure_of_nothing_is_no_number_and_counts_all_texts_out(monkeypatch)
     )
 
 
-def test_pages_are_named_by_their_title_or_file(monkeypatch, tmp_path):
+def test_pages_are_named_by_their_title_or_file(monkeypatch, tmp_path, capsys):
     texts = [
         Document("folder/Ulm.txt", "real", (Section(None, "It  is. \n It was."),)),
         Document("b", "real", (Section("Quen", "Yes."),)),
     ]
-    monkeypatch.setattr(verifying, "read_texts", lambda source: SimpleNamespace(documents=texts))
-    assert list(verifying._pages_of(tmp_path)) == [
-        ("Ulm", ["It is.", "It was."]),
-        ("Quen", ["Yes."]),
-    ]
+    sources = iter([Texts(tuple(texts)), Texts(tuple(texts), (("c.pdf", "no text"),))])
+    monkeypatch.setattr(verifying, "read_texts", lambda source: next(sources))
+    pages = [("Ulm", ["It is.", "It was."]), ("Quen", ["Yes."])]
+    assert list(verifying._pages_of(tmp_path)) == pages and capsys.readouterr().err == ""
+    assert list(verifying._pages_of(tmp_path)) == pages
+    assert capsys.readouterr().err == "pages set aside, 1: c.pdf: no text\n"
 
 
 @pytest.mark.parametrize("out", [True, False])
@@ -227,7 +252,8 @@ def test_all_systems_are_checked_and_what_was_stopped_is_taken_up(out, monkeypat
     monkeypatch.setattr(verifying, "_checked", check)
     monkeypatch.setattr(verifying, "_scores", len)
     monkeypatch.setattr(verifying, "_save", lambda verification, folder: saved.append(folder))
-    systems = {"a": [document("x"), document("y")], "b": [document("z")]}
+    first = Texts((document("x"), document("y")), (("line 3", "no word in it"),))
+    systems = {"a": first, "b": Texts((document("z"),))}
     folder = tmp_path / "out" if out else None
     found = verifying.verify(systems, "p", judge="j", out=folder, announce=told.append)
     done = ([("a", "x")], so_far) if out else ([], None)
@@ -240,5 +266,6 @@ def test_all_systems_are_checked_and_what_was_stopped_is_taken_up(out, monkeypat
         ("b", "z"),
     ]
     assert (found.facts["pages"], found.facts["judge"]) == (3, "j on p")
+    assert found.facts["set_aside"] == {"a": [("line 3", "no word in it")]}
     plan = verifying.plan_verification(systems, "p", judge="j")
     assert plan == "j on p"

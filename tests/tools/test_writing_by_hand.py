@@ -9,17 +9,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from longform.datasets.own_texts import Texts
 from longform.documents import Corpus, Document, Section, ragged
 from longform.tools import writing
 from longform.tools.writing import Writing, WritingPlan, WrittenText, decoder_settings
 from tests.refusals import refuses
+
+SMOLLM2 = "smollm2"  # is named, and not opened
 
 
 def text(name, decoder="beam", words="a b", tokens=2, nats=1.5):
     return WrittenText(name, decoder, "P", words, tokens, nats)
 
 
-FACTS = {"prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
+FACTS = {"prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0, "set_aside": []}
 
 
 def written(folder=None, **facts):
@@ -48,6 +51,45 @@ def test_a_table_says_which_prompts_were_left_out():
         "left out" not in written().markdown()
         and "out/none.jsonl" in written(Path("out")).markdown()
     )
+
+
+ASIDE = tuple((f"line {number}", "no word in it") for number in range(2, 6))
+
+
+def test_records_that_were_set_aside_are_counted_and_the_first_ones_named():
+    reasons = "line 2: no word in it; line 3: no word in it; line 4: no word in it; and 1 more"
+    note = f"prompts set aside, 4: {reasons}"
+    assert written(set_aside=ASIDE).markdown().split("\n")[8] == f"- {note}"
+    assert WritingPlan("m", 7, {"a": 7}, 1, None, ASIDE).text().split("\n")[1:] == [note]
+    three = WritingPlan("m", 7, {"a": 7}, 1, None, ASIDE[:3]).text()
+    assert three.endswith("3: line 2: no word in it; line 3: no word in it; line 4: no word in it")
+
+
+@pytest.mark.parametrize("name", ["new_tokens", "repeats", "batch"])
+@pytest.mark.parametrize("number", [0, -1, 1.5, True])
+def test_counts_that_are_no_whole_number_from_one_are_refused(name, number):
+    for command in (writing.generate, writing.plan_writing):
+        sentence = f"{name} is {number}, allowed is a whole number from 1"
+        refuses(sentence, command, "no model", ["text"], **{name: number})
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", ".x", "a\\b", "a:b", "x" * 51, "a\0b", "a\n"])
+def test_a_decoders_name_is_one_that_a_file_can_have(name):
+    refuses("its texts go to a file of that name", decoder_settings, {name: {"kind": "greedy"}})
+
+
+def test_names_of_letters_digits_blanks_and_few_signs_are_taken():
+    for name in ("x" * 50, "größer 2.0_b+c-d"):
+        assert list(decoder_settings({name: {"kind": "greedy"}})) == [name]
+
+
+def test_a_setting_stands_once():
+    refuses("top_k:k=2,k=3: 'k' stands there twice", decoder_settings, "top_k:k=2,k=3")
+
+
+def test_two_prompts_with_one_id_are_refused():
+    same = [Document("a", "test", (Section(None, "It is."),))] * 2
+    refuses("two prompts have the id 'a'", writing._checked, SMOLLM2, same, "greedy", "text")
 
 
 @pytest.mark.parametrize(
@@ -99,16 +141,16 @@ def test_a_prompt_as_a_whole_has_nothing_that_people_wrote_behind_it(monkeypatch
     monkeypatch.setattr(writing, "named_model", lambda name: f"named {name}")
     monkeypatch.setattr(writing, "decoder_settings", lambda decoders: {"x": {"kind": decoders}})
     monkeypatch.setattr(
-        writing, "read_texts", lambda path: SimpleNamespace(documents=f"read {path}")
+        writing, "read_texts", lambda path: Texts((path,), (("line 2", "no word in it"),))
     )
-    monkeypatch.setattr(writing, "documents_from", lambda texts, what: f"{what} {texts}")
     assert writing._checked("m", "path", "beam", "text") == (
         "named m",
-        "read path",
+        Texts(("path",), (("line 2", "no word in it"),)),
         {"x": {"kind": "beam"}},
     )
-    assert writing._checked("m", Path("p"), "human", "first_sentence")[1] == "read p"
-    assert writing._checked("m", ["t"], "beam", "text")[1] == "generate ['t']"
+    assert writing._checked("m", Path("p"), "human", "first_sentence")[1].documents == (Path("p"),)
+    (document,) = writing._checked("m", ["t"], "beam", "text")[1].documents
+    assert (document.id, document.text) == ("text-1", "t")
     refuses("prompt 'all'; allowed are", writing._checked, "m", "p", "beam", "all")
     refuses("decoder human: people wrote nothing", writing._checked, "m", "p", "human", "text")
 
@@ -121,14 +163,16 @@ def test_a_plan_counts_each_decoders_repeats(monkeypatch):
     )
     named = SimpleNamespace(name="m")
     settings = {"x": {"kind": "a"}, "y": {"kind": "b"}}
-    plan = writing._plan(named, "abcd", settings, 10, None)
+    texts = Texts(tuple("abcd"), (("line 5", "no word in it"),))
+    plan = writing._plan(named, texts, settings, 10, None)
     assert (plan.model, plan.prompts, plan.continuations, plan.new_tokens) == (
         "m",
         4,
         {"x": 12, "y": 4},
         10,
     )
-    assert writing._plan(named, "abcd", settings, 10, 1).continuations == {"x": 16, "y": 8}
+    assert plan.set_aside == texts.set_aside
+    assert writing._plan(named, texts, settings, 10, 1).continuations == {"x": 16, "y": 8}
 
 
 def corpus():
@@ -188,10 +232,9 @@ def test_a_run_is_known_by_all_that_changes_its_texts(out, tmp_path, monkeypatch
         yield "opened"
 
     named = SimpleNamespace(name="m", stamps=lambda: ["stamp"], opened_folder=opened)
-    documents = corpus().documents[:1]
-    monkeypatch.setattr(
-        writing, "_checked", lambda *given: (named, documents, {"a": {"kind": "x"}})
-    )
+    documents = tuple(corpus().documents[:1])
+    texts = Texts(documents, (("line 2", "no word in it"),))
+    monkeypatch.setattr(writing, "_checked", lambda *given: (named, texts, {"a": {"kind": "x"}}))
     monkeypatch.setattr(writing, "_plan", lambda *given: given[3:])
     monkeypatch.setattr(writing, "fingerprint", lambda parts: marks.append(parts) or "mark")
     monkeypatch.setattr(writing, "unfinished_folder", lambda folder, run: folder / run)
@@ -230,6 +273,7 @@ def test_a_run_is_known_by_all_that_changes_its_texts(out, tmp_path, monkeypatch
         4,
     )
     assert list(found.texts) == ["a", "b"]
+    assert found.facts["set_aside"] == [("line 2", "no word in it")]
     writing.generate("m", "p", announce=told.append)
     assert (calls[1]["seed"], calls[1]["batch"], calls[1]["new_tokens"]) == (
         writing.SEED,

@@ -47,15 +47,18 @@ PLAN_NOTE = (
 
 
 def tables(criticism: SystemsCriticism) -> list[tuple[str, Rows]]:
-    """Every table with its caption: scores, ranks, pairs of systems that differ."""
-    return [
+    """Every table with its caption: scores, ranks, and pairs of systems that differ if some do."""
+    captioned = [
         (
             "Scores with 95 % intervals; * differs from real text (p < .05, corrected)",
             scores(criticism),
         ),
         ("Ranks among the systems with 95 % intervals, 1 the best", ranks(criticism)),
-        ("Systems that differ (p < .05, corrected)", pairs(criticism)),
     ]
+    differing = pairs(criticism)
+    if len(differing) > 1:  # the first row is the header
+        captioned.append(("Systems that differ (p < .05, corrected)", differing))
+    return captioned
 
 
 def scores(criticism: SystemsCriticism) -> Rows:
@@ -143,6 +146,8 @@ def notes(criticism: SystemsCriticism) -> list[str]:
     if min(num_texts[0] // 2, *num_texts) < FEW:  # half of the real texts teach
         lines.append(f"fewer than {FEW} texts on a side: small differences cannot be seen")
     num_differing = len(pairs(criticism)) - 1  # without the header
+    if criticism.results and len(criticism.systems) > 1 and not num_differing:
+        lines.append("no critic finds a difference between two systems (p < .05, corrected)")
     if num_differing > MORE_PAIRS:
         lines.append(f"{num_differing - MORE_PAIRS} more pairs differ: pairs.csv")
     # 2. What is not compared.

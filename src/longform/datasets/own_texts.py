@@ -29,6 +29,7 @@ from longform.text.paragraphs import one_blank_line
 MARKDOWN = (".md", ".markdown")
 SUFFIXES = (".txt", *MARKDOWN)
 LONGEST = 1000  # ours: characters of a path; a longer string is a text
+LISTED = 3  # ours: reasons that a message shows
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 # Unicode's own ends of lines and paragraphs, marks that no reader sees, and letters that a
 # typesetter joined
@@ -112,13 +113,26 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     if num_empty_sections:
         set_aside.append(("sections", f"{num_empty_sections} without text"))
     if not documents:
-        reasons = [f"{where}: {reason}" for where, reason in set_aside[:3]]
+        reasons = [f"{where}: {reason}" for where, reason in set_aside[:LISTED]]
         source = given if isinstance(given, Path | str) else "texts"
         raise InputError(
             f"{source}: no text to read ({'; '.join(reasons) or 'it is empty'}); "
             "give at least one text"
         )
     return Texts(tuple(documents.values()), tuple(set_aside))
+
+
+def set_aside_note(what: str, set_aside: Sequence[tuple[str, str]]) -> str:
+    """How many records are set aside, and the reasons of the first ones.
+
+    Args:
+        what: kind of the records, such as ``prompts``.
+        set_aside: place and reason of each, as :class:`Texts` has them.
+    """
+    reasons = [f"{where}: {reason}" for where, reason in set_aside[:LISTED]]
+    if len(set_aside) > LISTED:
+        reasons.append(f"and {len(set_aside) - LISTED} more")
+    return f"{what} set aside, {len(set_aside)}: {'; '.join(reasons)}"
 
 
 def _listed_texts(texts: Iterable[Any]) -> Iterator[Record]:

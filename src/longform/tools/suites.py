@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 DRAWS = 100  # of each item's floors: a share of 1,000 items is then exact to .002
 TIE = 1e-9  # bits: what decides between equal values, far below what a model rounds
 UNTRAINED = "untrained"
+ONE_DECIMAL = 100_000  # parameters from which millions have a first decimal that is not 0
 TRIED_TOKENS = 512  # that are read for the plan's guess of the time
 
 
@@ -56,7 +57,8 @@ class SuiteResult:
 
     Attributes:
         suite: its name.
-        items: items that were read; ``excluded`` are those longer than the model's window or empty.
+        items: items that were read, copies of others counted once; ``excluded`` are those longer
+            than the model's window or empty, ``copies`` those that say what another one says.
         accuracy: share of items whose predictions hold.
         low, high: Wilson's 95 % interval of it.
         chance, token_count, without_context: floors; nan where a suite has none.
@@ -67,6 +69,7 @@ class SuiteResult:
     suite: str
     items: int
     excluded: int
+    copies: int
     accuracy: float
     low: float
     high: float
@@ -152,6 +155,8 @@ def _remark(result: SuiteResult) -> str:
         remarks.append("not above its floors")
     if result.excluded:
         remarks.append(f"{result.excluded} items left out: too long or empty")
+    if result.copies:
+        remarks.append(f"{result.copies} copies of these items not counted again")
     return "; ".join(remarks)
 
 
@@ -164,6 +169,7 @@ class SuitesPlan:
         parameters: of the network.
         suites, items, tokens: that will be read, floors included.
         excluded: items that are left out, because the model cannot read them whole.
+        copies: items that are left out, because another one says the same.
         seconds: a guess, from the time of a few hundred tokens.
     """
 
@@ -173,14 +179,21 @@ class SuitesPlan:
     items: int
     tokens: int
     excluded: int
+    copies: int
     seconds: float
 
     def text(self) -> str:
         """One line."""
+        parameters = f"{self.parameters:,}"
+        if self.parameters >= ONE_DECIMAL:
+            parameters = f"{self.parameters / 1e6:.1f} million"
+        left_out = f"{self.excluded} left out: too long or empty"
+        if self.copies:
+            left_out = f"{left_out}; {self.copies} copies not counted again"
         return (
-            f"{self.model}: {self.parameters / 1e6:.1f} million parameters; {self.suites} suites, "
-            f"{self.items} items ({self.excluded} left out: too long or empty), {self.tokens:,} "
-            f"tokens with those of the floors; about {max(1, round(self.seconds))} s"
+            f"{self.model}: {parameters} parameters; {self.suites} suites, {self.items} items "
+            f"({left_out}), {self.tokens:,} tokens with those of the floors; "
+            f"about {max(1, round(self.seconds))} s"
         )
 
 
@@ -318,7 +331,8 @@ def judge_suites(
     Raises:
         BadInput: a model, a suite or a setting that cannot be used.
     """
-    plan, opened, chosen, excluded, bare = _prepared(model, suites, metric, ends, separator, seed)
+    prepared = _prepared(model, suites, metric, ends, separator, seed)
+    plan, opened, chosen, excluded, copies, bare = prepared
     announce(plan)
     # 1. The model reads every item, and again without context for that floor.
     items = opened.read(chosen)
@@ -337,7 +351,7 @@ def judge_suites(
         critic = critic.against(other_reader.read(shared))
         other = UNTRAINED if untrained else second.name
     # 3. A result for each suite that was read.
-    results = _results(critic, items, alone, excluded, seed)
+    results = _results(critic, items, alone, excluded, copies, seed)
     left_out = set(excluded)
     left_out.difference_update(suite.name for suite in chosen)
     signature = f"accuracy; ends={ends}; separator={separator}; seed={seed}; longform {__version__}"
@@ -359,7 +373,8 @@ def plan_suites(
     return _prepared(model, suites, metric, ends, separator, seed)[0]
 
 
-Prepared = tuple[SuitesPlan, OpenedReader, list[Suite], dict[str, int], list[Suite]]
+Counts = dict[str, int]  # of items, by suite
+Prepared = tuple[SuitesPlan, OpenedReader, list[Suite], Counts, Counts, list[Suite]]
 
 
 def _prepared(
@@ -370,8 +385,8 @@ def _prepared(
     separator: str,
     seed: int,
 ) -> Prepared:
-    """The plan, the opened model, readable suites, how many items of each suite are left out, and
-    suites without context.
+    """The plan, the opened model, readable suites, how many items of each suite are left out, how
+    many are copies, and suites without context.
     """
     # 1. Suites first: a misspelt file should not wait for a network.
     opened_suites, names = list[Suite](), list[str | Path]()
@@ -386,9 +401,13 @@ def _prepared(
         if metric not in METRICS:
             raise InputError(f"metric {metric!r}; allowed are {list(METRICS)}")
         opened_suites = [replace(suite, metric=metric) for suite in opened_suites]
-    # 2. The model, and what it can read.
+    # 2. The model, and what it can read of items that differ.
     opened = OpenedReader.of(named_model(model), ends, separator)
-    chosen, excluded = opened.readable(opened_suites)
+    distinct = [without_copies(suite) for suite in opened_suites]
+    copies = {}
+    for suite, shorter in zip(opened_suites, distinct, strict=True):
+        copies[suite.name] = len(suite.items) - len(shorter.items)
+    chosen, excluded = opened.readable(distinct)
     bare = []
     for suite in chosen:
         shortened = without_context(suite)
@@ -403,9 +422,30 @@ def _prepared(
         items=sum(len(suite.items) for suite in chosen),
         tokens=tokens,
         excluded=sum(excluded.values()),
+        copies=sum(copies.values()),
         seconds=tokens * opened.seconds_per_token(),
     )
-    return plan, opened, chosen, excluded, bare
+    return plan, opened, chosen, excluded, copies, bare
+
+
+def without_copies(suite: Suite) -> Suite:
+    """The suite with the first one of items that have the same text in every condition.
+
+    Capitals and blanks make no difference. A model answers such items alike, so that an interval
+    over all of them would be too narrow.
+    """
+    seen = set[tuple[tuple[str, int, str], ...]]()
+    items = []
+    for item in suite.items:
+        regions = []
+        for condition in item.conditions:
+            for region in condition.regions:
+                text = " ".join(region.content.casefold().split())
+                regions.append((condition.name, region.number, text))
+        if tuple(regions) not in seen:
+            items.append(item)
+        seen.add(tuple(regions))
+    return replace(suite, items=tuple(items))
 
 
 def without_context(suite: Suite) -> Suite | None:
@@ -451,6 +491,7 @@ def _results(
     items: Sequence[ReadItem],
     alone: Mapping[str, ReadItem],
     excluded: Mapping[str, int],
+    copies: Mapping[str, int],
     seed: int,
 ) -> list[SuiteResult]:
     """A result for each suite and for each pool of several suites."""
@@ -470,6 +511,7 @@ def _results(
                 suite=str(record.task),
                 items=int(record.details["counts"]["items"]),
                 excluded=excluded.get(str(record.task), 0),
+                copies=copies.get(str(record.task), 0),
                 accuracy=_number(record.value),
                 low=_number(record.low),
                 high=_number(record.high),

@@ -12,10 +12,16 @@ MARK = "run.json"
 
 
 def check_folder(folder: Path) -> None:
-    """Raises InputError: no folder can be made or written there."""
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InputError(f"{folder}: {existing} is no folder to write in; name another folder")
+    """Make a folder. Raises InputError: none can be made or written there."""
+    try:
+        existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
+            raise InputError(f"{folder}: {existing} is no folder to write in; name another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:  # a name that is too long, or a file system that takes no folder
+        raise InputError(
+            f"{folder}: no folder can be made there ({error.strerror}); name another folder"
+        ) from error
 
 
 def unfinished_folder(folder: Path, run: str) -> Path:

@@ -24,7 +24,7 @@ from longform.critics.verifiability.score import (
     SupportedPerGeneration,
     SupportedPerVerified,
 )
-from longform.datasets.own_texts import documents_from, read_texts
+from longform.datasets.own_texts import Texts, documents_from, read_texts, set_aside_note
 from longform.documents import Document
 from longform.errors import ConfigError, InputError
 from longform.files.artefacts import (
@@ -91,7 +91,8 @@ class Verification:
     Attributes:
         scores: by system and measure (SPG, SPV, USPG, USPV).
         verdicts: a sentence each.
-        facts: what it was checked with.
+        facts: what it was checked with, and by system the records that were set aside, each with
+            its place and the reason.
         folder: in which the files lie; None without one.
     """
 
@@ -142,6 +143,8 @@ class Verification:
             "against a text); SPV: of those that are supported or refuted; U: repeats count once",
             f"{self.facts['pages']:,} pages; judge: {self.facts['judge']}",
         ]
+        for system, set_aside in self.facts["set_aside"].items():
+            notes.append(set_aside_note(f"texts of {system}", set_aside))
         if self.folder is not None:
             notes.append(f"each sentence with its evidence: {self.folder / VERDICTS}")
         return markdown_table("Verifiability", header, rows, notes)
@@ -195,7 +198,8 @@ def verify(
 
     Raises BadInput: texts, pages or a judge that cannot be used.
     """
-    systems = _systems(texts)
+    texts_of = _systems(texts)
+    systems = _documents(texts_of)
     folder = None if out is None else Path(out)
     with _opened(pages, judge) as (checker, name, stamps):
         announce(_plan(systems, checker, name))
@@ -214,7 +218,16 @@ def verify(
                 for row in rows:
                     verdicts.append(SentenceVerdict(system, document.id, **row["shown"]))
             scores[system] = _scores(units)
-        facts = {"pages": len(checker.pages), "judge": name, "longform": __version__}
+        set_aside = {}
+        for system, sources in texts_of.items():
+            if sources.set_aside:
+                set_aside[system] = list(sources.set_aside)
+        facts = {
+            "pages": len(checker.pages),
+            "judge": name,
+            "set_aside": set_aside,
+            "longform": __version__,
+        }
     verification = Verification(scores, tuple(verdicts), facts, folder)
     if folder is not None:
         _save(verification, folder)
@@ -225,25 +238,30 @@ def plan_verification(
     texts: Any, pages: str | Path, *, judge: str | Path | None = None
 ) -> VerificationPlan:
     """What :func:`verify` would check, and for how long; arguments as there."""
-    systems = _systems(texts)
+    systems = _documents(_systems(texts))
     with _opened(pages, judge) as (checker, name, _):
         return _plan(systems, checker, name)
 
 
-Systems = dict[str, list[Document]]
+Systems = dict[str, Sequence[Document]]
 Rows = list[dict[str, Any]]  # of a text: what is shown of each sentence, and its evidence
 
 
-def _systems(texts: Any) -> Systems:
-    """Documents of each system; one that has no name is called ``texts``."""
+def _systems(texts: Any) -> dict[str, Texts]:
+    """Texts of each system; one that has no name is called ``texts``."""
     named = texts if isinstance(texts, Mapping) else {"texts": texts}
     systems = {}
     for name, source in named.items():
         if isinstance(source, str | Path):
-            systems[name] = list(read_texts(source).documents)
+            systems[name] = read_texts(source)
         else:
-            systems[name] = documents_from(source, "verify")
+            systems[name] = Texts(tuple(documents_from(source, "verify")))
     return systems
+
+
+def _documents(systems: Mapping[str, Texts]) -> Systems:
+    """The documents of each system."""
+    return {name: texts.documents for name, texts in systems.items()}
 
 
 @contextmanager
@@ -315,7 +333,10 @@ def _pages_of(source: Path) -> Iterator[tuple[str, Sequence[str]]]:
     if (source / "wiki-pages").is_dir():
         yield from pages_in(source)
         return
-    for document in read_texts(source).documents:
+    texts = read_texts(source)
+    if texts.set_aside:
+        print(set_aside_note("pages", texts.set_aside), file=sys.stderr)
+    for document in texts.documents:
         title = document.sections[0].title or Path(document.id).stem
         sentences = map(str.strip, SPLITTERS[SPLITTER](document.text))
         yield title, [" ".join(sentence.split()) for sentence in sentences if sentence]

@@ -5,16 +5,17 @@ of its own, so that a text depends neither on its batch nor on where a run was s
 """
 
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longform.critics.scores import frame
-from longform.datasets.own_texts import documents_from, read_texts
+from longform.datasets.own_texts import Texts, documents_from, read_texts, set_aside_note
 from longform.documents import Corpus, Document, Predictions
-from longform.errors import ConfigError
+from longform.errors import ConfigError, InputError, short_repr
 from longform.files.artefacts import atomic_write, write_json
 from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NamedModel, named_model
@@ -31,6 +32,8 @@ BATCH = 16
 SEED = 1234
 NAME = "texts"  # of the run, in the seeds of draws
 SUMMARY = "writing.json"  # in the folder of a run
+LONGEST_NAME = 50  # ours: characters of a name; file systems take 255 bytes
+_FILE_NAME = re.compile(rf"(?!\.)[\w .+-]{{1,{LONGEST_NAME}}}")
 Decoders = str | Sequence[str] | Mapping[str, Mapping[str, Any]]
 
 
@@ -62,7 +65,8 @@ class Writing:
     Attributes:
         model: its name.
         texts: by decoder, in the order of prompts and repeats.
-        facts: settings, and counts of prompts that were left out.
+        facts: settings, counts of prompts that were left out, and the records of their source that
+            were set aside, each with its place and the reason.
         folder: in which a file for each decoder lies; None without one.
     """
 
@@ -101,6 +105,7 @@ class Writing:
 
     def markdown(self) -> str:
         """A table, a row for each decoder."""
+        # 1. A row for each decoder.
         header = ["decoder", "texts", "tokens", "empty", "nats a token", "file"]
         rows = []
         for row in self.summary():
@@ -108,6 +113,7 @@ class Writing:
             counts = [str(row[name]) for name in ("texts", "tokens", "empty")]
             shown = "" if nats is None else short(nats)
             rows.append([row["decoder"], *counts, shown, row["file"] or ""])
+        # 2. Which prompts were not continued.
         left_out = []
         for reason in ("empty", "untitled", "too_long"):
             if self.facts[f"prefixes_{reason}"]:
@@ -115,6 +121,8 @@ class Writing:
         notes = ["nats a token: how surprising the model itself finds what it wrote"]
         if left_out:
             notes.append(f"prompts left out: {', '.join(left_out)}")
+        if self.facts["set_aside"]:
+            notes.append(set_aside_note("prompts", self.facts["set_aside"]))
         return markdown_table(self.model, header, rows, notes)
 
 
@@ -127,15 +135,19 @@ class WritingPlan:
     continuations: Mapping[str, int]
     new_tokens: int
     seconds: float | None = None
+    set_aside: tuple[tuple[str, str], ...] = ()
 
     def text(self) -> str:
-        """One line."""
+        """One line, and a second one where records of the prompts' source are set aside."""
         counts = ", ".join(f"{name} {count}" for name, count in self.continuations.items())
         total = sum(self.continuations.values()) * self.new_tokens
         line = f"{self.model}: {self.prompts} prompts; continuations: {counts}; {total:,} tokens"
-        if self.seconds is None:
-            return f"{line} at most"
-        return f"{line} at most; about {max(1, round(self.seconds))} s"
+        line = f"{line} at most"
+        if self.seconds is not None:
+            line = f"{line}; about {max(1, round(self.seconds))} s"
+        if self.set_aside:
+            line = f"{line}\n{set_aside_note('prompts', self.set_aside)}"
+        return line
 
 
 def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
@@ -146,11 +158,13 @@ def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
             name of one's own: ``delayed_beam``, ``top_k:k=40``, ``wide=beam:beams=30,blocking=3``;
             or a mapping of such settings.
 
-    Raises ConfigError: an unknown kind or setting, or two decoders with one name.
+    Raises ConfigError: an unknown kind or setting, two decoders with one name, or a name that no
+        file can have.
     """
     from longform.decoding.decoders import DECODERS
     from longform.settings import Nothing, parse_kind
 
+    # 1. The decoders by name.
     if isinstance(decoders, Mapping):
         settings = {name: dict(entry) for name, entry in decoders.items()}
     else:
@@ -164,8 +178,14 @@ def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
             settings[name] = entry
     if not settings:
         raise ConfigError("no decoder is named; `longform decoders` lists them")
+    # 2. Whether each kind takes its settings, and a file its name.
     for name, entry in settings.items():
         parse_kind(DECODERS, Nothing, entry, f"decoder {name}", "the command")
+        if not _FILE_NAME.fullmatch(name):
+            raise ConfigError(
+                f"decoder {short_repr(name)}: its texts go to a file of that name; take at most "
+                f"{LONGEST_NAME} letters, digits, blanks and _ . + -, and no point first"
+            )
     return settings
 
 
@@ -182,6 +202,8 @@ def _decoder(written: str) -> tuple[str, dict[str, Any]]:
         key, separator, value = setting.partition("=")
         if not separator:
             raise ConfigError(f"{written}: {setting!r} is no setting; write it as NAME=NUMBER")
+        if key in entry:
+            raise ConfigError(f"{written}: {key!r} stands there twice; keep one")
         entry[key] = _number(value, written)
     return name, entry
 
@@ -245,15 +267,17 @@ def generate(
     from longform.decoding.continuations import generate as write_continuations
 
     # 1. Everything is checked before a network is opened.
-    named, documents, settings = _checked(model, prefixes, decoders, prompt)
-    announce(_plan(named, documents, settings, new_tokens, repeats))
+    _check_numbers(new_tokens, repeats, batch)
+    named, texts, settings = _checked(model, prefixes, decoders, prompt)
+    documents = texts.documents
+    announce(_plan(named, texts, settings, new_tokens, repeats))
     # 2. The place of unfinished work, which is this run's alone.
     folder = None if out is None else Path(out)
     scratch = None
     if folder is not None:
         options = [prompt, new_tokens, repeats, batch, seed]
-        texts = [document.to_record() for document in documents]
-        run = fingerprint([named.stamps(), settings, options, *texts])
+        records = [document.to_record() for document in documents]
+        run = fingerprint([named.stamps(), settings, options, *records])
         scratch = unfinished_folder(folder, run)
     # 3. The texts.
     with named.opened_folder() as model_folder:
@@ -270,7 +294,13 @@ def generate(
             batch=batch,
             prompt=prompt,
         )
-    facts = {**corpus.facts, "prompt": prompt, "seed": seed, "longform": __version__}
+    facts = {
+        **corpus.facts,
+        "set_aside": list(texts.set_aside),
+        "prompt": prompt,
+        "seed": seed,
+        "longform": __version__,
+    }
     writing = Writing(named.name, _texts(corpus), facts, folder)
     if folder is not None:
         _save(writing, folder)
@@ -290,19 +320,30 @@ def plan_writing(
     """What :func:`generate` would write, and for how long: a few tokens are written and timed."""
     from longform.decoding.timing import seconds_to_write
 
-    named, documents, settings = _checked(model, prefixes, decoders, prompt)
-    plan = _plan(named, documents, settings, new_tokens, repeats)
+    _check_numbers(new_tokens, repeats, batch)
+    named, texts, settings = _checked(model, prefixes, decoders, prompt)
+    plan = _plan(named, texts, settings, new_tokens, repeats)
     with named.opened_folder() as folder:
         seconds = seconds_to_write(folder, settings, plan.continuations, new_tokens, batch)
-    return WritingPlan(plan.model, plan.prompts, plan.continuations, new_tokens, seconds)
+    return replace(plan, seconds=seconds)
 
 
 Settings = dict[str, dict[str, Any]]
 
 
+def _check_numbers(new_tokens: int, repeats: int | None, batch: int) -> None:
+    """Raises ConfigError: one of them is no whole number from 1 on."""
+    numbers = {"new_tokens": new_tokens, "repeats": repeats, "batch": batch}
+    for name, number in numbers.items():
+        if name == "repeats" and number is None:
+            continue
+        if type(number) is not int or number < 1:
+            raise ConfigError(f"{name} is {number!r:.60}, allowed is a whole number from 1")
+
+
 def _checked(
     model: str | Path, prefixes: Any, decoders: Decoders, prompt: str
-) -> tuple[NamedModel, Sequence[Document], Settings]:
+) -> tuple[NamedModel, Texts, Settings]:
     """What is given, read and checked before a network is opened."""
     named = named_model(model)
     settings = decoder_settings(decoders)
@@ -314,13 +355,26 @@ def _checked(
             "--prompt first_sentence"
         )
     if isinstance(prefixes, str | Path):
-        return named, read_texts(prefixes).documents, settings
-    return named, documents_from(prefixes, "generate"), settings
+        return named, read_texts(prefixes), settings
+    documents = documents_from(prefixes, "generate")
+    _refuse_repeated_ids(documents)
+    return named, Texts(tuple(documents)), settings
+
+
+def _refuse_repeated_ids(documents: Sequence[Document]) -> None:
+    """Raises InputError: two prompts have one id, which their draws and their lines go by."""
+    ids = set[str]()
+    for document in documents:
+        if document.id in ids:
+            raise InputError(
+                f"generate: two prompts have the id {document.id!r}; give each an id of its own"
+            )
+        ids.add(document.id)
 
 
 def _plan(
     model: NamedModel,
-    documents: Sequence[Document],
+    texts: Texts,
     settings: Settings,
     new_tokens: int,
     repeats: int | None,
@@ -328,10 +382,11 @@ def _plan(
     from longform.decoding.continuations import repeats_of
     from longform.decoding.strategies import settings_of
 
+    prompts = len(texts.documents)
     counts = {}
     for name, entry in settings.items():
-        counts[name] = len(documents) * repeats_of(settings_of(entry), repeats)
-    return WritingPlan(model.name, len(documents), counts, new_tokens)
+        counts[name] = prompts * repeats_of(settings_of(entry), repeats)
+    return WritingPlan(model.name, prompts, counts, new_tokens, set_aside=texts.set_aside)
 
 
 def _texts(corpus: Corpus) -> dict[str, tuple[WrittenText, ...]]:

@@ -9,11 +9,12 @@
 - ``KIND=PATH``: what beyer2021 made its suites from, in its published form (:data:`SOURCES`).
 """
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from longform.datasets.own_texts import read_texts
+from longform.datasets.own_texts import read_texts, set_aside_note
 from longform.datasets.test_suites.items import (
     Suite,
     SuiteItem,
@@ -119,10 +120,15 @@ def _sentence_orders(path: Path, seed: int) -> Iterable[Suite]:
 
     What is left of a text is a shorter piece.
     """
+    # 1. The texts, and which records of the file hold none.
     if path.suffix == ".txt":
         texts = [(f"line-{number}", line) for number, line in enumerate(text_lines(path), 1)]
     else:
-        texts = [(document.id, document.text) for document in read_texts(path).documents]
+        source = read_texts(path)
+        texts = [(document.id, document.text) for document in source.documents]
+        if source.set_aside:
+            print(set_aside_note("texts", source.set_aside), file=sys.stderr)
+    # 2. Pieces of some sentences each, and the suites of their order.
     pieces = []
     for text_id, text in texts:
         sentences = [" ".join(sentence.split()) for sentence in sentence_texts(text)]
