@@ -7,6 +7,7 @@ scorers, ``{NAME: {kind: METRIC, predictions: ..., train: ..., settings}}``. Ano
 """
 
 import csv
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,8 +43,8 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
     """Values alone, as ``dvc metrics show`` and ``dvc exp show`` print them; means over seeds.
 
     Returns:
-        value by metric (and variant), in mappings by system, by corpus. A metric without a value
-        for one of the seeds is left out.
+        value by metric (and variant), in mappings by system, by corpus. A metric whose value for
+        one of the seeds is absent or no number is left out.
     """
     values_of_corpora: dict[str, Any] = {}
     fields = ("corpus", "system", "titles", "metric", "variant")
@@ -51,7 +52,10 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
     for (corpus, model, titles, metric, variant), group in without_task.groups(*fields).items():
         # A record over all seeds stands before those of single ones.
         chosen = [record for record in group if record.seed is None] or list(group)
-        values = [record.value for record in chosen if record.value is not None]
+        values = []
+        for record in chosen:
+            if record.value is not None and not math.isnan(record.value):
+                values.append(record.value)
         if len(values) < len(chosen):
             continue
         system = System("", corpus, model, titles).folder

@@ -146,7 +146,8 @@ def test_shown_metrics_are_means_over_seeds_by_corpus_and_system_without_tasks()
     shown = metrics([
         record(2.0, seed=1), record(4.0, seed=2), record(9.0, system="data"),
         record(5.0, metric="acc", variant="gold"), record(7.0, metric="acc", task="section_1"),
-        record(None, metric="lost"), record(1.0, metric="kept", seed=1), record(3.0, metric="kept"),
+        record(None, metric="lost"), record(math.nan, metric="undefined"),
+        record(2.0, metric="partly", seed=1), record(math.nan, metric="partly", seed=2), record(1.0, metric="kept", seed=1), record(3.0, metric="kept"),
     ])  # fmt: skip
     assert shown == {
         "wiki": {"lm": {"ppl": 3.0, "acc_gold": 5.0, "kept": 3.0}, "data": {"ppl": 9.0}}
