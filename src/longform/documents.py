@@ -231,8 +231,7 @@ class Arrays(dict[str, np.ndarray]):
 
     def __missing__(self, name: str) -> np.ndarray:
         raise BadInput(
-            f"predictions have no array {name!r}, its arrays are {sorted(self)}; "
-            "name another reading"
+            f"predictions have no array {name!r}, its arrays are {sorted(self)}; name another array"
         )
 
 

@@ -98,7 +98,7 @@ def test_one_halving_judges_what_did_not_teach_and_no_copies_of_what_did():
 
 def test_a_side_that_is_all_copies_or_unscored_is_refused():
     units = [unit(name) for name in NAMES]
-    copies = "all generated texts are near copies of the real texts that teach"
+    copies = "all generated texts are near copies of the real texts that the critic learns from"
     refuses(copies, judging._part, panel(), units[:3], HALF, SOURCES)
     units[1] = unit("real/b", out=True)
     sentence = "none of the 1 real texts could be scored; one needs two titles"

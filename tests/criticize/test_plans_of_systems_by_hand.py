@@ -229,7 +229,7 @@ def test_sides_are_read_under_their_names(monkeypatch):
     )
     real, texts = systems._read_all("r", {"m": "x"})
     assert real.documents[0] == "r" and texts["m"].documents[1] == "x"
-    refuses("no system: give texts of one", systems._read_all, "r", {})
+    refuses("no generated texts; give those of at least one system", systems._read_all, "r", {})
     refuses("a system is called 'real'", systems._read_all, "r", {REAL: "x"})
 
 

@@ -176,7 +176,7 @@ def test_prompts_that_one_system_left_blank_do_not_shift_the_others(tmp_path):
     lines = {"a": [texts[0], "", *texts[2:]], "b": [*texts[:2], "", texts[3]]}
     read = {name: read_texts(write(tmp_path / f"{name}.jsonl", own)) for name, own in lines.items()}
     assert [len(side.documents) for side in read.values()] == [3, 3]
-    refuses("a has nothing to compare for text 2, where another", prompts, read)
+    refuses("a has no text for text 2, but another system has; leave", prompts, read)
     named = [{"id": f"b{n}", "text": text} for n, text in enumerate(texts)]
     with_ids = "".join(json.dumps(record) + "\n" for record in named)
     (tmp_path / "ids.jsonl").write_text(with_ids)
@@ -273,7 +273,7 @@ def test_the_plan_reads_and_writes_nothing_else(files, tmp_path, capsys):
 def test_systems_with_one_name_and_no_texts_are_refused(files):
     refuses("two systems are called 'a'", named_systems, [files["a"], files["a"]])
     assert list(named_systems([files["a"], f"c={files['a']}"])) == ["a", "c"]
-    refuses("no system", criticize_systems, REAL, {})
+    refuses("no generated texts; give those of at least one system", criticize_systems, REAL, {})
     refuses("names the real texts", criticize_systems, REAL, {"real": REAL})
 
 

@@ -88,7 +88,7 @@ def test_a_task_has_a_kind_and_a_size(folder, task):
 def test_more_documents_than_there_are_are_refused(folder):
     given = {"name": "n", "seed": 1, "raw": folder, "tasks": []}
     refuses(
-        "has 3 documents of split 'test', the entry asks for 4",
+        "has 3 documents of split 'test', the entry needs 4; fix it",
         damage.build,
         documents={"test": 4},
         **given,
@@ -228,4 +228,4 @@ def test_damaged_texts_stand_beside_sound_ones_and_borrow_from_the_next(folder):
 )  # fmt: skip
 def test_severities_and_counts_have_bounds(folder, over):
     given = {"name": "n", "seed": 3, "raw": folder, "documents": 1, "severities": [1.0], **over}
-    refuses("(give distinct ones above 0|from 1 to one fewer)", damage.corrupted, **given)
+    refuses("(give distinct ones above 0|the entry may use 1 to 2 )", damage.corrupted, **given)

@@ -206,7 +206,7 @@ def test_gap_labels_are_true_or_false_and_ids_its_own(tmp_path):
 @pytest.mark.parametrize(("rows", "sentence"), [
     ([("p", "H.", "A.", "GPT-2"), ("p", "H.", "B.", "GPT 2")], "'GPT-2' and 'GPT 2' have one name"),
     ([("p", "H.", "A.", "m"), ("p", "H.", "B.", "m")], "a second story of 'm'"),
-    ([("p", "H.", "A.", "m"), ("p", "Other.", "B.", "n")], "another human story"),
+    ([("p", "H.", "A.", "m"), ("p", "Other.", "B.", "n")], "its human story differs from that of an earlier row with its prompt; fix one"),
     ([("p", "H.", "A.", "Human")], "have one name"),
 ])  # fmt: skip
 def test_stories_that_would_overwrite_each_other_are_refused(tmp_path, rows, sentence):

@@ -78,7 +78,7 @@ def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own_and_move
 
 def test_rows_that_cannot_be_made_are_refused(folder):
     for name, value, told in (("tasks", [["spiral", 1]], "spiral"), ("tasks", [["section", 2]], "section"),
-                              ("splitter", "none", "splitter"), ("documents", {"test": 9}, "asks for 9")):  # fmt: skip
+                              ("splitter", "none", "splitter"), ("documents", {"test": 9}, "the entry needs 9")):  # fmt: skip
         refuses(told, made, folder, **{name: value})
     for builder in (made, rating):
         refuses("no such file", builder, folder / "absent")

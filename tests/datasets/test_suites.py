@@ -400,7 +400,7 @@ def test_arrau_markables_become_re_mentions(tmp_path):
                           ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]',
                            "and one of"),
                           ("schemas.jsonl", '{"sentence": "no gap", "candidates": ["a", "b"], "correct": 0}',
-                           "one mask"),
+                           "needs one [MASK] and two candidates"),
                           ("uses.tsv", "u\twhile\tcontrast\tno such word", "'while' is not in the segment"),
                           ("uses.tsv", "u\twhile\tcontrast", "allowed are four"),
                           ("d.conll", "d\t0\t0\tshe\t_\t1)\n", "which is not open")])  # fmt: skip

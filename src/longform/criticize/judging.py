@@ -301,7 +301,7 @@ def _part(
             generated.append(unit)
     if not generated:
         raise BadInput(
-            "all generated texts are near copies of the real texts that teach the critic"
+            "all generated texts are near copies of the real texts that the critic learns from"
         )
     fitted = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
     # 2. What the critic counts of each side.

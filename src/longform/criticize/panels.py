@@ -248,7 +248,7 @@ def _check_titles(documents: Sequence[Excerpt]) -> None:
             num_judgeable += titled and (several or not document.ends)
     if num_judgeable < TITLED * num_real:
         raise InputError(
-            f"{num_judgeable} of {num_real} real texts have two or more sections, all with titles"
+            f"only {num_judgeable} of {num_real} real texts have two or more sections, all with titles"
         )
     if not num_generated:
         raise InputError("no generated text has two or more sections, all with titles")
@@ -271,7 +271,7 @@ def _persons() -> Panel:
             if num_peopled[side] < fewest:
                 raise InputError(
                     f"{num_peopled[side]} of {num_texts[side]} {side} texts mention a person "
-                    f"twice; {fewest} must"
+                    f"twice; at least {fewest} are needed"
                 )
 
     return Panel(

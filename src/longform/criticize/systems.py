@@ -219,8 +219,8 @@ def _check_same_prompts(prompts_of: Mapping[str, Sequence[str]]) -> None:
         missing = sorted(every_prompt - set(of_system))
         if missing:
             raise InputError(
-                f"paired: {name} has nothing to compare for {', '.join(missing[:3])}, where "
-                "another system has a text; leave these out of all systems, or give the texts ids"
+                f"paired: {name} has no text for {', '.join(missing[:3])}, but another system has; "
+                "leave these out of all systems, or give the texts ids"
             )
 
 
@@ -277,7 +277,7 @@ def _read_all(
 ) -> tuple[Texts, dict[str, Texts]]:
     """The texts of all sides. Raises InputError: too few of them, or a name that is taken."""
     if not systems:
-        raise InputError("no system: give texts of one at least")
+        raise InputError("no generated texts; give those of at least one system")
     if REAL in systems:
         raise InputError(f"a system is called {REAL!r}, which names the real texts; rename it")
     real_texts = read_texts(real)
@@ -496,7 +496,7 @@ def _statistics(
 ) -> SufficientStatistics:
     """What a critic counts of one side: a row per text, near copies as one, or a row per prompt."""
     if not units:
-        raise InputError(f"all texts of {name} are near copies of real texts that teach the critic")
+        raise InputError(f"all texts of {name} are near copies of real texts it learns from")
     statistics = critic.sufficient_statistics(units)
     if statistics.total("excluded") == len(units):
         needs = f"; one needs {panel.needs}" if panel.needs else ""

@@ -137,7 +137,7 @@ class _Brackets:
             match = _BRACKET.fullmatch(part)
             if match is None or not (match["opens"] or match["closes"]):
                 raise InputError(
-                    f"{where}: coreference mark {part!r:.40} is none of (3, 3) and (3); "
+                    f"{where}: coreference field {part!r:.40} is none of (3, 3) and (3); "
                     "fix the file"
                 )
             chain = match["chain"]

@@ -96,7 +96,7 @@ def _first_documents(
         if len(available) < count:
             raise BadInput(
                 f"{raw} has {len(available)} documents of split {split!r}, "
-                f"the entry asks for {count}; fix it"
+                f"the entry needs {count}; fix it"
             )
         chosen.extend(available[:count])
     return chosen
@@ -342,8 +342,8 @@ def corrupted(
     available = [document for document in _prepared(raw, splitter) if document.split == "test"]
     if not 1 <= documents < len(available):
         raise BadInput(
-            f"{raw} has {len(available)} test documents; the entry wants {documents}; "
-            "from 1 to one fewer than there are, which lends; fix it"
+            f"{raw} has {len(available)} test documents, so the entry may use 1 to "
+            f"{len(available) - 1} (one more lends its sentences), got {documents}; fix it"
         )
     cuts = {document.id: cut_sections(document, splitter) for document in available}
     foreign = [] if beside is None else _foreign_sentences(beside)

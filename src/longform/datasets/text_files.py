@@ -93,7 +93,7 @@ def _stories_by_prompt(path: Path) -> dict[str, dict[str, tuple[Section, ...]]]:
         by_writer = stories.setdefault(row["Prompt"], {"human": human})
         if by_writer["human"] != human:
             raise InputError(
-                f"{where}: another human story than an earlier row of its prompt has; "
+                f"{where}: its human story differs from that of an earlier row with its prompt; "
                 "fix one of them"
             )
         model = row["Model"]
@@ -379,10 +379,7 @@ def _add(rated: _Rated, by_id: dict[str, _Rated]) -> None:
     if earlier is None:
         by_id[unit] = rated
     elif earlier.document != rated.document or rated.writer != "reference":
-        raise InputError(
-            f"{rated.where}: {unit!r} stands in {earlier.where} too, "
-            "another one or the same again; keep one of them"
-        )
+        raise InputError(f"{rated.where}: {unit!r} stands in {earlier.where} too; keep one of them")
     elif rated.first_system < earlier.first_system:
         by_id[unit] = rated
 

@@ -83,7 +83,7 @@ def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
     response = response[complete]
     if len(response) < FEWEST_ITEMS or np.ptp(response) == 0:
         raise InputError(
-            f"stepwise: {len(response)} complete items, or all of one mark; "
+            f"stepwise: {len(response)} complete items, or all of one rating; "
             "give 4 or more rated items"
         )
     # 1. Predictors in standard deviations.

@@ -70,8 +70,7 @@ class Measurement:
         parts = [self.all_statistics[head] for head in self.metrics]
         if len({part.unit_ids for part in parts}) > 1:
             raise InputError(
-                f"heads {list(self.metrics)} were asked about different documents; "
-                "give them the same ones"
+                f"heads {list(self.metrics)} scored different documents; give them the same ones"
             )
         columns = []
         for head, part in self.all_statistics.items():

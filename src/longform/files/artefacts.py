@@ -411,14 +411,14 @@ def read_predictions(path: Path) -> Predictions:
     if not {"unit_ids", "splits"} <= arrays.keys():
         raise ArtefactError(
             f"{path}: arrays are {sorted(arrays)}, predictions have unit_ids and splits; "
-            "read it again"
+            "run the stage that writes it again"
         )
     ids = arrays.pop("unit_ids")
     splits = arrays.pop("splits")
     if ids.ndim != 1 or splits.ndim != 1:
         raise ArtefactError(
             f"{path}: unit_ids {ids.shape}, splits {splits.shape}, give one of each a unit; "
-            "read it again"
+            "run the stage that writes it again"
         )
     return Predictions(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
 

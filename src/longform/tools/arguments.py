@@ -71,14 +71,14 @@ def _suites(parser: argparse.ArgumentParser) -> None:
         "--ends",
         choices=ENDS,
         default="bos",
-        help="marks at the ends of a text: bos puts one before it (default: bos); the others are "
+        help="tokens at the ends of a text: bos puts one before it (default: bos); the others are "
         "the papers' (docs/suites.md)",
     )
     add(
         "--separator",
         choices=SEPARATORS,
         default="eos",
-        help="how [SEP] between speakers is read: as the end mark, left out, or as written "
+        help="how [SEP] between speakers is read: as the end token, left out, or as written "
         "(default: eos)",
     )
     _common(parser)

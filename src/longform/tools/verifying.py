@@ -283,8 +283,8 @@ def _opened(
     # 2. Else pages are brought into a file of their own, and judged by the model that is named.
     if judge is None:
         raise ConfigError(
-            f"{pages}: pages alone judge nothing; name an entailment model with --judge, or give "
-            "the folder of a checker that the pipeline trained in place of the pages"
+            f"{pages}: no model to compare sentences with these pages; name an entailment model "
+            "with --judge, or give a checker that the pipeline trained as --pages"
         )
     named = named_model(judge)
     with ExitStack() as stack:
@@ -307,8 +307,8 @@ def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
 
     if "gguf" in model.pointer or "package" in model.pointer:
         raise ConfigError(
-            f"{model.name}: a language model that writes is no judge; name an entailment model in "
-            "a folder, or OWNER/NAME@COMMIT"
+            f"{model.name}: a causal language model, not an entailment model; name one of these, "
+            "a folder or OWNER/NAME@COMMIT"
         )
     entailment = brought_entailment(stack.enter_context(model.opened_folder()))
     probabilities = entailment.probabilities(_tried_pairs())

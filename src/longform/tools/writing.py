@@ -351,7 +351,7 @@ def _checked(
         raise ConfigError(f"prompt {prompt!r}; allowed are {list(PROMPTS)}")
     if prompt == "text" and any(entry["kind"] == "human" for entry in settings.values()):
         raise ConfigError(
-            "decoder human: people wrote nothing behind a text that is a prompt as a whole; take "
+            "decoder human: nothing follows a prompt that is the whole text; take "
             "--prompt first_sentence"
         )
     if isinstance(prefixes, str | Path):

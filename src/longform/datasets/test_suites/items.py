@@ -282,7 +282,7 @@ def suites_from_documents(
     """Inverse of :func:`suites_to_corpus`. Raises BadInput: the corpus holds no suites."""
     if "suite_heads" not in truth:
         raise BadInput(
-            "the texts carry no suite_heads, so they are no suites; name a corpus of suites"
+            "the corpus has no suite_heads, so it is none of test suites; name one that is"
         )
     items: dict[str, list[SuiteItem]] = {}  # by suite
     for document in documents:

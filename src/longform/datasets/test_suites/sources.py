@@ -278,9 +278,7 @@ def _masked(record: dict[str, Any], where: str) -> Schema:
     mask = typed(record.get("mask", "[MASK]"), str, f"{where}, mask") or "[MASK]"
     before, separator, after = sentence.partition(mask)
     if not separator or len(candidates) != 2:
-        raise InputError(
-            f"{where}: {sentence!r:.60} must hold one mask and come with two candidates"
-        )
+        raise InputError(f"{where}: {sentence!r:.60} needs one {mask} and two candidates; fix it")
     first, second = candidates
     right = int(_flag(record, "correct", where))
     name = str(record.get("id", where))
@@ -352,8 +350,7 @@ def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
             match = re.search(rf"\b({re.escape(connective)})\b", segment, re.IGNORECASE)
         if match is None:
             raise InputError(
-                f"{path}:{number}: {connective!r} is not in the segment; "
-                "mark the use with <c>...</c>"
+                f"{path}:{number}: {connective!r} is not in the segment; put <c>...</c> around it"
             )
         start, word = match.start(), match[1]
         text = segment[:start] + word + segment[match.end() :]
