@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +20,7 @@ from longform.terminal import (
     show_markdown,
     stay_offline_unless_named,
 )
+from longform.tools.unfinished import refuse_overwriting
 
 
 def run(given: argparse.Namespace, interrupt: Interrupt) -> int:
@@ -45,7 +46,7 @@ def _suites(given: argparse.Namespace) -> int:
     from longform.tools.suites import judge_suites, plan_suites
 
     stay_offline_unless_named(given.model, given.against)
-    _check_file(given.out)
+    _check_file(given.out, given.suites)
     settings = {
         "metric": given.metric,
         "ends": given.ends,
@@ -65,18 +66,27 @@ def _suites(given: argparse.Namespace) -> int:
     return _show(given, record, report.markdown())
 
 
-def _check_file(path: Path | None) -> None:
-    """Raises InputError: no file can be written there, which is said before the work."""
+def _check_file(path: Path | None, sources: Sequence[str]) -> None:
+    """Make the folder of a file.
+
+    Args:
+        path: of the file that will be written; None where there is none.
+        sources: files that are read, perhaps as KIND=PATH.
+
+    Raises InputError: no file can be written there, or one that is read would be overwritten.
+    """
     if path is None:
         return
     try:
         if path.is_dir():
             raise InputError(f"--out {path}: a folder; name a file, such as {path / 'suites.json'}")
         folder = next(parent for parent in path.absolute().parents if parent.exists())
-    except OSError as error:  # a name that is too long
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise InputError(f"--out {path}: cannot be written in {folder}; name another place")
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:  # a name that is too long, or a file system that takes no folder
         raise InputError(f"--out {path}: {error.strerror}; name another place") from error
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"--out {path}: cannot be written in {folder}; name another place")
+    refuse_overwriting([path], sources)
 
 
 def _generate(given: argparse.Namespace) -> int:

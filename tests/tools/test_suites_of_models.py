@@ -177,6 +177,12 @@ def test_a_table_that_holds_no_pairs_is_refused_with_its_place(rows, header, sen
     refuses(sentence, named_suites, [write_pairs(tmp_path / "pairs.csv", rows, header)])
 
 
+def test_an_empty_table_of_pairs_needs_a_header_and_rows(tmp_path):
+    (tmp_path / "pairs.csv").write_text("", encoding="utf-8")
+    sentence = "no line in it; needed is a header and a row for each record"
+    refuses(sentence, named_suites, [tmp_path / "pairs.csv"])
+
+
 @pytest.mark.parametrize("name", ["pairs.csv", "PAIRS.CSV", "pairs.tsv"])
 def test_a_table_of_pairs_may_have_the_delimiter_of_a_spreadsheet(name, tmp_path):
     (tmp_path / name).write_text('sentence_good;sentence_bad\r\n"A; b, c.";C b a.\r\n', newline="")

@@ -111,15 +111,10 @@ def test_a_stopped_run_goes_on_from_its_last_texts(pages, judges, tmp_path, monk
 
 def test_what_cannot_judge_or_be_searched_is_refused_in_a_sentence(pages, judges, tmp_path):
     refuses("name an entailment model with --judge", verify, TEXTS, pages)
-    refuses(
-        "a causal language model, not an entailment model; name one",
-        verify,
-        TEXTS,
-        pages,
-        judge="smollm2",
-    )
+    sentence = "a causal language model, not an entailment model; name one"
+    refuses(sentence, verify, TEXTS, pages, judge="smollm2")
     writer = lm_folder(tmp_path / "writer")
-    refuses("weights do not fit config.json", verify, TEXTS, pages, judge=writer)
+    refuses(sentence, verify, TEXTS, pages, judge=writer)
     refuses("no such file or folder", verify, TEXTS, tmp_path / "absent", judge=judges["neutral"])
 
 

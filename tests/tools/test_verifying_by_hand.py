@@ -59,13 +59,33 @@ def test_results_go_into_no_folder_whose_name_is_too_long(tmp_path, monkeypatch)
     long = tmp_path / ("x" * 300)
     sentence = "no folder can be made there (File name too long); name another folder"
     refuses(re.escape(sentence), unfinished_folder, long, "run")
-    refuses("File name too long; name another place", commands._check_file, long)
+    refuses("File name too long; name another place", commands._check_file, long, [])
 
     def mkdir(folder, **options):
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
     refuses(r"\(Read-only file system\); name another", unfinished_folder, tmp_path / "x", "run")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "stories=a.csv", "./a.csv", "sub/../a.csv"])
+def test_what_is_read_is_not_overwritten(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    sentence = "a.csv is read, and would be overwritten; name another place"
+    commands._check_file(Path("a.csv"), [name])  # nothing lies there yet
+    (tmp_path / "a.csv").write_text("mine", encoding="utf-8")
+    refuses(sentence, commands._check_file, Path("a.csv"), ["b.csv", name])
+    commands._check_file(Path("new/b.csv"), [name])
+    assert (tmp_path / "new").is_dir()
+
+
+def test_texts_that_are_checked_are_not_overwritten_by_verdicts(tmp_path):
+    texts = tmp_path / verifying.VERDICTS
+    texts.write_text('{"text": "It rained."}\n', encoding="utf-8")
+    sentence = "verdicts.jsonl is read, and would be overwritten"
+    for given in (texts, {"a": str(texts)}):
+        refuses(sentence, verifying.verify, given, tmp_path / "pages", out=tmp_path)
 
 
 def test_sentences_are_counted_by_system_and_label():

@@ -110,6 +110,15 @@ def test_unfinished_work_of_other_settings_is_not_taken_up(model, tmp_path, monk
     assert text.tokens == 6
 
 
+def test_prompts_are_not_overwritten_by_texts(model, tmp_path):
+    prompts = tmp_path / "greedy.jsonl"
+    prompts.write_text('{"text": "the town"}\n', encoding="utf-8")
+    sentence = "greedy.jsonl is read, and would be overwritten; name another place"
+    refuses(sentence, generate, model, prompts, "greedy", new_tokens=2, out=tmp_path)
+    assert prompts.read_text(encoding="utf-8") == '{"text": "the town"}\n'
+    assert generate(model, prompts, "top_k", new_tokens=2, out=tmp_path).folder == tmp_path
+
+
 def test_articles_are_continued_behind_their_first_sentence_as_people_did(model):
     article = "Riverton is a town. It lies on a river. Its people work."
     writing = generate(

@@ -83,6 +83,12 @@ def test_names_of_letters_digits_blanks_and_few_signs_are_taken():
         assert list(decoder_settings({name: {"kind": "greedy"}})) == [name]
 
 
+@pytest.mark.parametrize("kind", ["group_beam", "sibling_beam"])
+def test_a_penalty_is_one_that_float32_can_add(kind):
+    assert decoder_settings(f"{kind}:penalty=1e6") == {kind: {"kind": kind, "penalty": 1e6}}
+    refuses(r"allowed is a number up to 1e\+06", decoder_settings, f"{kind}:penalty=1000001")
+
+
 def test_a_setting_stands_once():
     refuses("top_k:k=2,k=3: 'k' stands there twice", decoder_settings, "top_k:k=2,k=3")
 
@@ -152,7 +158,7 @@ def test_a_prompt_as_a_whole_has_nothing_that_people_wrote_behind_it(monkeypatch
     (document,) = writing._checked("m", ["t"], "beam", "text")[1].documents
     assert (document.id, document.text) == ("text-1", "t")
     refuses("prompt 'all'; allowed are", writing._checked, "m", "p", "beam", "all")
-    refuses("decoder human: people wrote nothing", writing._checked, "m", "p", "human", "text")
+    refuses("decoder human: nothing follows a prompt that is the whole text", writing._checked, "m", "p", "human", "text")
 
 
 def test_a_plan_counts_each_decoders_repeats(monkeypatch):

@@ -248,7 +248,7 @@ def _check_titles(documents: Sequence[Excerpt]) -> None:
             num_judgeable += titled and (several or not document.ends)
     if num_judgeable < TITLED * num_real:
         raise InputError(
-            f"only {num_judgeable} of {num_real} real texts have two or more sections, all with titles"
+            f"{num_judgeable} of {num_real} real texts have two or more sections, all with titles"
         )
     if not num_generated:
         raise InputError("no generated text has two or more sections, all with titles")

@@ -16,6 +16,7 @@ BLOCKING = "No n-gram of this length is written twice; 0 blocks none."
 BLOCKING_SOURCE = "massarelli2020 section 3"
 BEAMS = "Hypotheses that are kept."
 TABLE_3 = "massarelli2020 Table 3"
+LARGEST_PENALTY = 1e6  # ours: no log-probability is as far below another; 1e39 overflows float32
 NOT_PRINTED = "ours, not printed in massarelli2020 Table 3"
 
 
@@ -89,7 +90,12 @@ class GroupBeam(Decoder):
     beams: int = parameter(BEAMS, 6, source=NOT_PRINTED, ge=1)
     groups: int = parameter("Groups of hypotheses.", 2, source=TABLE_3, ge=1)
     penalty: Number = parameter(
-        "For a token of another group.", 0.2, unit="nats", source=TABLE_3, ge=0
+        "For a token of another group.",
+        0.2,
+        unit="nats",
+        source=TABLE_3,
+        ge=0,
+        le=LARGEST_PENALTY,
     )
     blocking: int = parameter(BLOCKING, 0, unit="tokens", source=BLOCKING_SOURCE, ge=0)
 
@@ -104,7 +110,12 @@ class SiblingBeam(Decoder):
 
     beams: int = parameter(BEAMS, 15, source=NOT_PRINTED, ge=1)
     penalty: Number = parameter(
-        "For each rank among siblings.", 0.1, unit="nats", source=TABLE_3, ge=0
+        "For each rank among siblings.",
+        0.1,
+        unit="nats",
+        source=TABLE_3,
+        ge=0,
+        le=LARGEST_PENALTY,
     )
     blocking: int = parameter(BLOCKING, 0, unit="tokens", source=BLOCKING_SOURCE, ge=0)
 

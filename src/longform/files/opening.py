@@ -334,7 +334,8 @@ def numbered_rows(
         else:
             yield where, dict(zip(header, fields, strict=True))
     if header is None:
-        raise InputError(f"{path}: no line in it; needed is a header with {list(needed)}")
+        columns = f"with {list(needed)}" if needed else "and a row for each record"
+        raise InputError(f"{path}: no line in it; needed is a header {columns}")
 
 
 def rows(

@@ -2,8 +2,10 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
+from longform.datasets.text_sources import split_column
 from longform.errors import InputError
 from longform.files.artefacts import read_json, write_json
 
@@ -22,6 +24,23 @@ def check_folder(folder: Path) -> None:
         raise InputError(
             f"{folder}: no folder can be made there ({error.strerror}); name another folder"
         ) from error
+
+
+def refuse_overwriting(outputs: Iterable[Path], sources: Iterable[str | Path]) -> None:
+    """Raises InputError: a file that is read would be overwritten.
+
+    Args:
+        outputs: files that will be written.
+        sources: what is read, as the person named it: PATH, PATH:COLUMN, NAME=PATH.
+    """
+    written_over = {path.resolve() for path in outputs if path.is_file()}
+    for source in sources:
+        for name in (str(source), str(source).partition("=")[2]):
+            path, _ = split_column(name)
+            if name and path.resolve() in written_over:
+                raise InputError(
+                    f"--out: {path} is read, and would be overwritten; name another place"
+                )
 
 
 def unfinished_folder(folder: Path, run: str) -> Path:

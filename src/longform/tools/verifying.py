@@ -37,7 +37,7 @@ from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NETWORKS, NamedModel, named_model
 from longform.tables import interval, json_lines, markdown_table
 from longform.text.sentences import SPLITTERS
-from longform.tools.unfinished import forget_unfinished, unfinished_folder
+from longform.tools.unfinished import forget_unfinished, refuse_overwriting, unfinished_folder
 from longform.version import __version__
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ MEASURES = {  # massarelli2020, equations 2 to 5
     "USPG": SupportedPerGeneration(unique=True),
     "USPV": SupportedPerVerified(unique=True),
 }
+CAUSAL = ("ForCausalLM", "LMHeadModel")  # ends of the architectures of causal language models
 TRIED = (  # a title, a sentence and a claim, on which a judge is tried
     ("Riverton", "Riverton is a town on a river.", "Riverton is a town."),
     ("Riverton", "Riverton is a town on a river.", "Riverton is a mountain."),
@@ -201,6 +202,10 @@ def verify(
     texts_of = _systems(texts)
     systems = _documents(texts_of)
     folder = None if out is None else Path(out)
+    if folder is not None:
+        named = texts.values() if isinstance(texts, Mapping) else [texts]
+        sources = [source for source in [pages, *named] if isinstance(source, str | Path)]
+        refuse_overwriting([folder / VERDICTS, folder / SUMMARY], sources)
     with _opened(pages, judge) as (checker, name, stamps):
         announce(_plan(systems, checker, name))
         # 1. What an earlier run of the same has checked.
@@ -304,13 +309,19 @@ def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
     import numpy as np
 
     from longform.critics.verifiability.train import brought_entailment
+    from longform.language_models.checkpoints import load_config
 
+    refusal = (
+        f"{model.name}: a causal language model, not an entailment model; name one of these, "
+        "a folder or OWNER/NAME@COMMIT"
+    )
     if "gguf" in model.pointer or "package" in model.pointer:
-        raise ConfigError(
-            f"{model.name}: a causal language model, not an entailment model; name one of these, "
-            "a folder or OWNER/NAME@COMMIT"
-        )
-    entailment = brought_entailment(stack.enter_context(model.opened_folder()))
+        raise ConfigError(refusal)
+    folder = stack.enter_context(model.opened_folder())
+    architectures = load_config(folder).architectures or []
+    if any(name.endswith(CAUSAL) for name in architectures):
+        raise ConfigError(refusal)
+    entailment = brought_entailment(folder)
     probabilities = entailment.probabilities(_tried_pairs())
     if not np.isfinite(probabilities).all():
         raise ConfigError(

@@ -20,7 +20,7 @@ from longform.files.artefacts import atomic_write, write_json
 from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NamedModel, named_model
 from longform.tables import json_lines, markdown_table, short
-from longform.tools.unfinished import forget_unfinished, unfinished_folder
+from longform.tools.unfinished import forget_unfinished, refuse_overwriting, unfinished_folder
 from longform.version import __version__
 
 if TYPE_CHECKING:
@@ -275,6 +275,8 @@ def generate(
     folder = None if out is None else Path(out)
     scratch = None
     if folder is not None:
+        if isinstance(prefixes, str | Path):
+            refuse_overwriting([folder / f"{name}.jsonl" for name in settings], [prefixes])
         options = [prompt, new_tokens, repeats, batch, seed]
         records = [document.to_record() for document in documents]
         run = fingerprint([named.stamps(), settings, options, *records])
