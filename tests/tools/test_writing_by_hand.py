@@ -158,7 +158,14 @@ def test_a_prompt_as_a_whole_has_nothing_that_people_wrote_behind_it(monkeypatch
     (document,) = writing._checked("m", ["t"], "beam", "text")[1].documents
     assert (document.id, document.text) == ("text-1", "t")
     refuses("prompt 'all'; allowed are", writing._checked, "m", "p", "beam", "all")
-    refuses("decoder human: nothing follows a prompt that is the whole text", writing._checked, "m", "p", "human", "text")
+    refuses(
+        "decoder human: nothing follows a prompt that is the whole text",
+        writing._checked,
+        "m",
+        "p",
+        "human",
+        "text",
+    )
 
 
 def test_a_plan_counts_each_decoders_repeats(monkeypatch):

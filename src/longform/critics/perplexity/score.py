@@ -180,7 +180,7 @@ def ratio(
     below = critic.sufficient_statistics(below_units)
     if above.unit_ids != below.unit_ids:
         raise InputError(
-            f"{name}: a ratio of perplexities needs predictions of the same documents; make them so"
+            f"{name}: a ratio of perplexities needs two predictions of the same documents"
         )
     # 2. The ratio and its interval, by the difference of logarithms.
     rng = generator(seed, name, "bootstrap")
