@@ -1,9 +1,12 @@
-"""Accuracy of the resolvers without a model on GAP development and on the persons of LitBank, reported as it is.
+"""Accuracy of the resolvers without a model on GAP development and on the persons of LitBank.
 
 Run from the repository root:
-    python benchmarks/coreference_resolvers.py --gap gap-development.tsv --litbank litbank_coref_conll.tar.gz
-LitBank's published chains carry no entity types: a cluster counts as a person's when the released person test of
-deng2022 holds for one of its head words, "they" aside. Mentions match when their spans are equal.
+
+    python benchmarks/coreference_resolvers.py --gap gap-development.tsv --litbank litbank.tar.gz
+
+LitBank's archive is ``litbank_coref_conll.tar.gz``. Its published chains carry no entity types: a
+cluster counts as a person's when the released person test of deng2022 holds for one of its head
+words, "they" aside. Mentions match when their spans are equal.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from longform.statistics.estimates import estimate
 from longform.statistics.random_streams import generator
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
+# Speakers and hearers: the resolver leaves them out, as the paper's.
 SPEECH = {
     "i",
     "me",
@@ -43,19 +47,18 @@ SPEECH = {
     "your",
     "yours",
     "yourself",
-}
-SPEECH |= {
     "yourselves",
     "thee",
     "thou",
     "thy",
     "thine",
-}  # speakers and hearers: the resolver leaves them out, as the paper's
+}
+MAX_BYTES = 20_000_000  # of a member of an archive
 
 
 @dataclass(frozen=True)
 class AnnotatedText:
-    """A text with gold mentions: (start, end, entity), half-open character offsets, nested mentions allowed."""
+    """A text with gold mentions: (start, end, entity), half-open offsets, perhaps nested."""
 
     id: str
     text: str
@@ -63,116 +66,175 @@ class AnnotatedText:
 
 
 def read_litbank(path: Path) -> list[AnnotatedText]:
-    """Documents of LitBank's ``litbank_coref_conll.tar.gz``; members are read in memory, none is unpacked.
+    """Documents of LitBank's ``litbank_coref_conll.tar.gz``, which is read in memory.
 
     Tokens are joined by one space, sentences by one line break.
 
-    Raises BadInput: a mention is closed that was not opened, or the archive holds no document.
+    Raises:
+        BadInput: a mention is closed that was not opened, or the archive has no document.
     """
+    documents = []
     with tarfile.open(path, "r:*") as archive:
-        members = sorted(
-            (m for m in archive if m.isfile() and m.name.endswith(".conll")), key=lambda m: m.name
-        )
-        texts = [(m.name, archive.extractfile(m)) for m in members if m.size <= 20_000_000]
-        documents = [
-            _annotated(name, stream.read().decode("utf-8")) for name, stream in texts if stream
-        ]
+        for member in sorted(archive, key=lambda member: member.name):
+            is_document = member.isfile() and member.name.endswith(".conll")
+            if is_document and member.size <= MAX_BYTES:
+                content = archive.extractfile(member).read()  # type: ignore[union-attr]
+                documents.append(_annotated(member.name, content.decode("utf-8")))
     if not documents:
         raise BadInput(
-            f"{path}: no .conll member in the archive; give LitBank's coref/conll folder as a tar file"
+            f"{path}: no .conll member in the archive; give LitBank's coref/conll folder as a tar"
+            " file"
         )
     return documents
 
 
 def _annotated(name: str, content: str) -> AnnotatedText:
-    texts, found = read_brackets(content.split("\n"), name)
-    starts, at = [], 0
-    for words in texts:
-        starts.append(list(accumulate((len(word) + 1 for word in words), initial=at)))
-        at = starts[-1][-1]
-    mentions = [
-        (starts[m.first[0]][m.first[1]], starts[m.last[0]][m.last[1] + 1] - 1, int(m.chain))
-        for m in found
-    ]
-    return AnnotatedText(
-        name.removesuffix(".conll"), "\n".join(map(" ".join, texts)), tuple(sorted(mentions))
-    )
+    sentences, brackets = read_brackets(content.split("\n"), name)
+    # Where each word starts, and one more place behind the last one of each sentence.
+    starts = []
+    start = 0
+    for words in sentences:
+        lengths = [len(word) + 1 for word in words]
+        starts.append(list(accumulate(lengths, initial=start)))
+        start = starts[-1][-1]
+    mentions = []
+    for bracket in brackets:
+        (first_sentence, first_word), (last_sentence, last_word) = bracket.first, bracket.last
+        begin = starts[first_sentence][first_word]
+        end = starts[last_sentence][last_word + 1] - 1
+        mentions.append((begin, end, int(bracket.chain)))
+    text = "\n".join(map(" ".join, sentences))
+    return AnnotatedText(name.removesuffix(".conll"), text, tuple(sorted(mentions)))
+
+
+@dataclass
+class PairCounts:
+    """Pairs of a pronoun and a name: linked rightly, linked wrongly, not linked."""
+
+    hits: int = 0
+    wrong: int = 0
+    missed: int = 0
+
+    def add(self, linked: bool, label: bool) -> None:
+        """Count a pair."""
+        self.hits += linked and label
+        self.wrong += linked and not label
+        self.missed += label and not linked
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.hits / (2 * self.hits + self.wrong + self.missed)
 
 
 def gap_scores(items: Sequence[GapItem], resolver: CorefResolver) -> dict[str, Any]:
-    """Precision, recall and F1 of (pronoun, name) pairs, and F1 by the pronoun's gender (Webster et al. 2018)."""
+    """Precision, recall and F1 of (pronoun, name) pairs, and F1 by the pronoun's gender.
+
+    As Webster et al. (2018) define them.
+    """
+    texts = [item.text for item in items]
     start = time.process_time()
-    found = resolver.resolve([item.text for item in items])
+    resolved = resolver.resolve(texts)
     seconds = time.process_time() - start
-    counts = {MALE: [0, 0, 0], FEMALE: [0, 0, 0]}
-    for item, mentions in zip(items, found, strict=True):
-        gender = MALE if item.text[slice(*item.pronoun)].lower() in MALE_PRONOUNS else FEMALE
-        entity = next((m.entity for m in mentions if (m.start, m.end) == item.pronoun), None)
-        for (low, high), label in zip(item.names, item.labels, strict=True):
-            linked = any(
-                m.entity == entity and m.named and m.start < high and low < m.end for m in mentions
-            )
-            counts[gender][0] += linked and label
-            counts[gender][1] += linked and not label
-            counts[gender][2] += label and not linked
-    hits, wrong, missed = (sum(column) for column in zip(*counts.values(), strict=True))
-    by_gender = {gender: 2 * h / (2 * h + w + m) for gender, (h, w, m) in counts.items()}
-    characters = sum(len(item.text) for item in items)
+    # Every name of an item, by the gender of its pronoun.
+    counts, by_gender = PairCounts(), {MALE: PairCounts(), FEMALE: PairCounts()}
+    for item, mentions in zip(items, resolved, strict=True):
+        pronoun = item.text[slice(*item.pronoun)].lower()
+        gender = MALE if pronoun in MALE_PRONOUNS else FEMALE
+        entity = entity_at(mentions, item.pronoun)
+        for name, label in zip(item.names, item.labels, strict=True):
+            linked = is_named(mentions, name, entity)
+            counts.add(linked, label)
+            by_gender[gender].add(linked, label)
     return {
         "items": len(items),
-        "precision": hits / (hits + wrong),
-        "recall": hits / (hits + missed),
-        "f1": 2 * hits / (2 * hits + wrong + missed),
-        "f1_by_gender": by_gender,
-        "bias": by_gender[FEMALE] / by_gender[MALE],
-        "characters_per_s": characters / seconds,
+        "precision": counts.hits / (counts.hits + counts.wrong),
+        "recall": counts.hits / (counts.hits + counts.missed),
+        "f1": counts.f1,
+        "f1_by_gender": {gender: pairs.f1 for gender, pairs in by_gender.items()},
+        "bias": by_gender[FEMALE].f1 / by_gender[MALE].f1,
+        "characters_per_s": sum(map(len, texts)) / seconds,
     }
+
+
+def entity_at(mentions: Sequence[Mention], span: tuple[int, int]) -> int | None:
+    """The entity of the mention at a span; None where there is none."""
+    for mention in mentions:
+        if (mention.start, mention.end) == span:
+            return mention.entity
+    return None
+
+
+def is_named(mentions: Sequence[Mention], span: tuple[int, int], entity: int | None) -> bool:
+    """Whether a name that overlaps a span is of an entity."""
+    start, end = span
+    for mention in mentions:
+        overlaps = mention.start < end and start < mention.end
+        if overlaps and mention.named and mention.entity == entity:
+            return True
+    return False
 
 
 def litbank_scores(
     documents: Sequence[AnnotatedText], resolver: CorefResolver, speech: bool
 ) -> dict[str, Any]:
-    """MUC, B-cubed, CEAF-e and their mean on clusters of two or more mentions; ``speech`` keeps "I" and "you" in gold."""
-    found = resolver.resolve([document.text for document in documents])
-    units = [
-        ReadClusters(d.id, "test", _persons(d.text, m))
-        for d, m in zip(documents, found, strict=True)
-    ]
-    critic = ChainAgreement({d.id: _gold(d, speech) for d in documents})
+    """MUC, B-cubed, CEAF-e and their mean on clusters of two or more mentions.
+
+    Args:
+        documents: with gold mentions.
+        resolver: that is scored.
+        speech: whether "I" and "you" stay in gold.
+    """
+    resolved = resolver.resolve([document.text for document in documents])
+    units = []
+    gold = {}
+    for document, mentions in zip(documents, resolved, strict=True):
+        units.append(ReadClusters(document.id, "test", _persons(document.text, mentions)))
+        gold[document.id] = _gold(document, speech)
+    critic = ChainAgreement(gold)
     statistics = critic.sufficient_statistics(units)
     interval = estimate(critic, statistics, generator("benchmark", "litbank"))
-    conll = {
+    return {
         "conll": interval.value,
         "low": interval.low,
         "high": interval.high,
         "documents": interval.units,
+        **critic.describe(units),
     }
-    return {**conll, **critic.describe(units)}
 
 
 def _gold(document: AnnotatedText, speech: bool) -> tuple[frozenset, ...]:
-    text = document.text
-    words = {(a, b): text[a:b] for a, b, _ in document.mentions}
-    heads = {
-        span: word if " " not in word else text[root_offset(text, *span) : span[1]].split()[0]
-        for span, word in words.items()
-    }
-    persons = {
-        e
-        for a, b, e in document.mentions
-        if is_person(heads[a, b], False) and words[a, b].lower() not in THEY
-    }
-    kept = [
-        ((a, b), e)
-        for a, b, e in document.mentions
-        if e in persons and (speech or words[a, b].lower() not in SPEECH)
-    ]
-    return _pairs(kept)
+    """Clusters of persons with two or more mentions."""
+    persons = set()
+    for start, end, entity in document.mentions:
+        is_they = document.text[start:end].lower() in THEY
+        if not is_they and is_person(_head(document.text, start, end), False):
+            persons.add(entity)
+    mentions = []
+    for start, end, entity in document.mentions:
+        is_speech = document.text[start:end].lower() in SPEECH
+        if entity in persons and (speech or not is_speech):
+            mentions.append(((start, end), entity))
+    return _pairs(mentions)
+
+
+def _head(text: str, start: int, end: int) -> str:
+    """The head word of a mention."""
+    if " " not in text[start:end]:
+        return text[start:end]
+    return text[root_offset(text, start, end) : end].split()[0]
 
 
 def _persons(text: str, mentions: Sequence[Mention]) -> tuple[frozenset, ...]:
-    persons = {m.entity for m in mentions if m.named or is_person(text[m.start : m.end], False)}
-    return _pairs([((m.start, m.end), m.entity) for m in mentions if m.entity in persons])
+    persons = set()
+    for mention in mentions:
+        if mention.named or is_person(text[mention.start : mention.end], False):
+            persons.add(mention.entity)
+    spans = []
+    for mention in mentions:
+        if mention.entity in persons:
+            spans.append(((mention.start, mention.end), mention.entity))
+    return _pairs(spans)
 
 
 def _pairs(mentions: Sequence[tuple[tuple[int, int], int]]) -> tuple[frozenset, ...]:
@@ -180,21 +242,20 @@ def _pairs(mentions: Sequence[tuple[tuple[int, int], int]]) -> tuple[frozenset, 
 
 
 def names_of(folder: Path) -> dict[str, str]:
-    """First names by gender from ``male.txt`` and ``female.txt``, one a line; names in both are left to our own list."""
-    lists = [
-        {
-            line.strip().lower()
-            for line in (folder / name).read_text(encoding="latin-1").splitlines()
-            if line.strip()
-        }
-        for name in ("male.txt", "female.txt")
-    ]
-    male, female = lists
-    return (
-        dict.fromkeys(male - female, MALE)
-        | dict.fromkeys(female - male, FEMALE)
-        | dict(FIRST_NAMES)
-    )
+    """First names by gender from ``male.txt`` and ``female.txt``, one a line.
+
+    Names in both are left to our own list.
+    """
+    male, female = _lines(folder / "male.txt"), _lines(folder / "female.txt")
+    genders = dict.fromkeys(male - female, MALE)
+    genders |= dict.fromkeys(female - male, FEMALE)
+    return genders | dict(FIRST_NAMES)
+
+
+def _lines(path: Path) -> set[str]:
+    """Lines in lower case that are not empty."""
+    names = {line.strip().lower() for line in path.read_text(encoding="latin-1").splitlines()}
+    return names - {""}
 
 
 def main() -> None:
@@ -205,6 +266,7 @@ def main() -> None:
     parser.add_argument("--names", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    # The resolvers.
     resolvers: dict[str, CorefResolver] = {
         "embedded names": RuleResolver(),
         "recency alone": RuleResolver(subject=0.0, parallel=0.0),
@@ -212,17 +274,17 @@ def main() -> None:
     }
     if options.names:
         resolvers["longer list of names"] = RuleResolver(first_names=names_of(options.names))
+    # Their scores.
     items, documents = read_gap(options.gap), read_litbank(options.litbank)
-    found = {
-        name: {
+    scores = {}
+    for name, resolver in resolvers.items():
+        scores[name] = {
             **resolver.header(),
             "gap": gap_scores(items, resolver),
             "litbank": litbank_scores(documents, resolver, speech=True),
             "litbank_without_speech": litbank_scores(documents, resolver, speech=False),
         }
-        for name, resolver in resolvers.items()
-    }
-    text = json.dumps(found, indent=1)
+    text = json.dumps(scores, indent=1)
     print(text)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")

@@ -1,8 +1,9 @@
-"""Processor seconds of each critic on plain texts that needs nothing but texts: fitted to 200, scored on 1,000.
+"""Processor seconds of each critic on plain texts that needs nothing but texts.
 
-``PYTHONPATH=src:. python -m benchmarks.critic_costs [--json FILE]``, under a minute on one core. The texts are articles of the
-synthetic world's encyclopedia, about 340 words each. ``longform critics`` shows what comes out, rounded up. Critics that need a
-word net, a network or pages are named without a number.
+``PYTHONPATH=src:. python -m benchmarks.critic_costs [--json FILE]``, under a minute on one core:
+fitted to 200, scored on 1,000. The texts are articles of the synthetic world's encyclopedia, about
+340 words each. ``longform critics`` shows what comes out, rounded up. Critics that need a word net,
+a network or pages are named without a number.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     text = json.dumps(measure(), indent=1)
     print(text)
-    if chosen.json:
-        chosen.json.write_text(text + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Tokens a second of delayed beam search against transformers' own beam search of the same width, in one run.
+"""Tokens a second of delayed beam search against transformers' own beam search of the same width.
 
-``OMP_NUM_THREADS=1 PYTHONPATH=src:. python -m benchmarks.decoding --json`` writes ``benchmarks/measured/decoding.json``. The sides
-take turns, round by round, and are timed in processor seconds, so that a busy machine slows both alike. The network is a
-random GPT-2; its end tokens are what a tokenizer's full stops would be: a few in a hundred of the vocabulary.
+``OMP_NUM_THREADS=1 PYTHONPATH=src:. python -m benchmarks.decoding --json`` writes
+``benchmarks/measured/decoding.json``. The sides take turns, round by round, and are timed in
+processor seconds, so that a busy machine slows both alike. The network is a random GPT-2; its end
+tokens are what a tokenizer's full stops would be: a few in a hundred of the vocabulary.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import json
 import platform
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 import transformers
 from transformers import GPT2Config, GPT2LMHeadModel
@@ -24,6 +27,8 @@ from longform.decoding.sampling import Sampled, SentenceEnds
 from longform.statistics.random_streams import generator
 
 BEAMS, DELAY, TOP_K = 6, 1, 100  # massarelli2020, Table 3
+PROMPT = 24  # tokens
+SHAPES = ((2, 96, 2048), (4, 256, 8192))  # layers, width, vocabulary
 RESULT = Path(__file__).parent / "measured" / "decoding.json"
 
 
@@ -47,61 +52,72 @@ def sides(
     """Both searches, each writing exactly ``tokens`` tokens a prompt."""
     vocabulary = model.config.vocab_size
     none = torch.zeros(vocabulary, dtype=torch.bool)
-    ends = SentenceEnds(
-        torch.arange(vocabulary) % 40 == 5, none, none
-    )  # one token in forty ends a sentence
-    shared = {
-        "attention_mask": torch.ones_like(prompts),
-        "max_new_tokens": tokens,
-        "pad_token_id": 0,
-    }
+    one_in_forty = torch.arange(vocabulary) % 40 == 5
+    ends = SentenceEnds(one_in_forty, none, none)
     settings, rows = Delayed(Sampled(TOP_K), Beam(BEAMS), DELAY), prompts.tolist()
     rngs = [generator("delayed beam search", 0, row) for row in range(len(rows))]
-    beam = {"num_beams": BEAMS, "do_sample": False, "min_new_tokens": tokens}
-    return {
-        "delayed": lambda: torch.cat(
-            [prompts, torch.tensor(delayed(model, rows, settings, tokens, rngs, ends, [0]))], dim=1
-        ),
-        "transformers beam": lambda: model.generate(prompts, **shared, **beam),  # type: ignore[arg-type]
-    }
+
+    def delayed_beams() -> torch.Tensor:
+        continuations = delayed(model, rows, settings, tokens, rngs, ends, [0])
+        return torch.cat([prompts, torch.tensor(continuations)], dim=1)
+
+    def beams() -> torch.Tensor:
+        return model.generate(
+            prompts,
+            attention_mask=torch.ones_like(prompts),
+            max_new_tokens=tokens,
+            min_new_tokens=tokens,
+            num_beams=BEAMS,
+            do_sample=False,
+            pad_token_id=0,
+        )
+
+    return {"delayed": delayed_beams, "transformers beam": beams}
+
+
+def forward_passes(model: GPT2LMHeadModel, work: Callable[[], torch.Tensor]) -> tuple[int, float]:
+    """How often a search runs the network, and its processor seconds."""
+    calls: list[None] = []
+    hook = model.register_forward_hook(lambda *_: calls.append(None))
+    start = time.process_time()
+    work()
+    seconds = time.process_time() - start
+    hook.remove()
+    return len(calls), seconds
 
 
 def measure(
     prompts: int, tokens: int, rounds: int, shape: tuple[int, int, int]
 ) -> dict[str, object]:
-    """Tokens a second of each side in each round, in turns; the first call of each is not counted."""
+    """Tokens a second of each side in each round, in turns; the first call of each is not counted.
+
+    A search that draws begins anew after every sentence, which takes it more passes of the network.
+    """
     model = network(*shape)
     rng = generator("benchmark", "decoding")
-    ids = torch.tensor(rng.integers(1, shape[2], (prompts, 24)))
-    found = sides(model, ids, tokens)
-    speeds: dict[str, list[float]] = {name: [] for name in found}
-    passes = dict.fromkeys(
-        found, 0
-    )  # of the network, a write: a search that draws begins anew after every sentence
-    for number in range(rounds + 1):
-        for name, work in found.items():
-            calls: list[None] = []
-            hook = model.register_forward_hook(lambda *_, calls=calls: calls.append(None))
-            start = time.process_time()
-            made = work()
-            seconds = time.process_time() - start
-            hook.remove()
-            passes[name] = len(calls)
-            assert made.shape == (prompts, 24 + tokens), f"{name} wrote {tuple(made.shape)}"
-            if number:
-                speeds[name].append(prompts * tokens / seconds)
-    ratios = [a / b for a, b in zip(*speeds.values(), strict=True)]
+    ids = torch.tensor(rng.integers(1, shape[2], (prompts, PROMPT)))
+    works = sides(model, ids, tokens)
+    # Both write as many tokens.
+    for name, work in works.items():
+        shape_of_texts = tuple(work().shape)
+        assert shape_of_texts == (prompts, PROMPT + tokens), f"{name} wrote {shape_of_texts}"
+    # In turns.
+    speeds: dict[str, list[float]] = defaultdict(list)
+    passes = {}
+    for _ in range(rounds):
+        for name, work in works.items():
+            passes[name], seconds = forward_passes(model, work)
+            speeds[name].append(prompts * tokens / seconds)
+    ratios = np.divide(*speeds.values()).tolist()
     return {
         "layers, width, vocabulary": list(shape),
         "prompts": prompts,
         "new tokens": tokens,
         "beams": BEAMS,
-        "tokens a second": {
-            name: [round(value, 1) for value in values] for name, values in speeds.items()
-        },
+        "tokens a second": {name: np.round(row, 1).tolist() for name, row in speeds.items()},
         "forward passes": passes,
         "delayed over transformers": {
-            "rounds": [round(r, 3) for r in ratios],
+            "rounds": np.round(ratios, 3).tolist(),
             "median": round(statistics.median(ratios), 3),
         },
     }
@@ -114,10 +130,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=48)
     options = parser.parse_args()
-    rows = [
-        measure(8, options.tokens, options.rounds, shape)
-        for shape in ((2, 96, 2048), (4, 256, 8192))
-    ]
+    rows = [measure(8, options.tokens, options.rounds, shape) for shape in SHAPES]
     versions = {
         "torch": torch.__version__,
         "transformers": transformers.__version__,

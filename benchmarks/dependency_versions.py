@@ -1,9 +1,10 @@
-"""Do the ranges of ``pip install .`` hold at their ends? The quick tests at the oldest and the newest versions.
+"""Do the ranges of ``pip install .`` hold at their ends? The quick tests at both ends.
 
-``python benchmarks/dependency_versions.py PYTHON oldest|newest [FOLDER]``, for instance ``python3.13 oldest``.
-An environment is made in FOLDER (a temporary one by default), the package is built and installed there, and
-:data:`TESTS` are run on what was installed. "Oldest" are the lower bounds of ``pyproject.toml``; where these have
-no wheel for a Python, the first version that has one (:data:`FIRST_WHEELS`).
+``python benchmarks/dependency_versions.py PYTHON oldest|newest [FOLDER]``, for instance
+``python3.13 oldest``. An environment is made in FOLDER (a temporary one by default), the package is
+built and installed there, and :data:`TESTS` are run on what was installed. "Oldest" are the lower
+bounds of ``pyproject.toml``; where these have no wheel for a Python, the first version that has one
+(:data:`FIRST_WHEELS`).
 """
 
 import re
@@ -29,12 +30,12 @@ TESTS = (
 
 
 def lower_bounds(python_version: str) -> list[str]:
-    """Each requirement of the package without extras, at the oldest version that it allows and that has a wheel."""
+    """Each requirement of the package without extras, at its oldest version that has a wheel."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     first_wheels = FIRST_WHEELS.get(python_version, {})
     pinned = []
     for line in project["dependencies"]:
-        name, bound = re.fullmatch(r"([\w-]+)>=([\d.]+).*", line).groups()  # type: ignore[union-attr]
+        name, bound = re.findall(r"^([\w-]+)>=([\d.]+)", line)[0]
         pinned.append(f"{name}=={first_wheels.get(name, bound)}")
     return pinned
 
@@ -43,15 +44,16 @@ def main(python: str, versions: str, folder: Path) -> int:
     """Make the environment and run the tests; their exit code."""
     show = "import sys; print('%d.%d' % sys.version_info[:2])"
     python_version = subprocess.check_output([python, "-c", show], text=True).strip()
-    chosen = lower_bounds(python_version) if versions == "oldest" else []
+    pinned = lower_bounds(python_version) if versions == "oldest" else []
     subprocess.run([python, "-m", "venv", folder], check=True)
     own_python = folder / "bin" / "python"
     pip = [own_python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
-    subprocess.run([*pip, str(ROOT), *FOR_TESTS, *chosen], check=True)
+    subprocess.run([*pip, str(ROOT), *FOR_TESTS, *pinned], check=True)
     subprocess.run([own_python, "-m", "pip", "list"], check=True)
-    # the installed package is tested, and src/ stays off the path
+    # The installed package is tested, and src/ stays off the path.
     pytest = [own_python, "-m", "pytest", "-o", "addopts=-q", "-o", "pythonpath=."]
-    return subprocess.run([*pytest, "--continue-on-collection-errors", *TESTS], cwd=ROOT).returncode
+    pytest += ["--continue-on-collection-errors", *TESTS]
+    return subprocess.run(pytest, cwd=ROOT).returncode
 
 
 if __name__ == "__main__":

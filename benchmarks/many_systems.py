@@ -1,7 +1,8 @@
-"""Seconds and memory of ``longform criticize`` over several systems, and of each critic by itself, without networks.
+"""Seconds and memory of ``longform criticize`` over several systems, without networks.
 
-``PYTHONPATH=src:. python -m benchmarks.many_systems [--systems 5] [--texts 500] [--json FILE]``, about two minutes on one core. The
-texts are articles of the synthetic world's encyclopedia, drawn anew for each side, so that no side is a copy of another.
+``PYTHONPATH=src:. python -m benchmarks.many_systems [--systems 5] [--texts 500] [--json FILE]``,
+about two minutes on one core; seconds of each critic by itself too. The texts are articles of the
+synthetic world's encyclopedia, drawn anew for each side, so that no side is a copy of another.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ def texts(sides: int, count: int) -> list[list[str]]:
     corpus = build(name="many systems", seed=1, domain="wiki", documents={"test": sides * count})
     documents: Sequence[Document] = corpus.documents
     plain = [document.text for document in documents]
-    return [plain[side * count : (side + 1) * count] for side in range(sides)]
+    parts = []
+    for start in range(0, sides * count, count):
+        parts.append(plain[start : start + count])
+    return parts
 
 
 def measure(systems: int, count: int) -> dict[str, object]:
-    """Processor seconds by critic, the whole, and the greatest memory of this process."""
+    """Processor seconds by critic and in all, and the greatest memory of this process."""
+    # The sides, and a clock beside each critic.
     real, *others = texts(systems + 1, count)
     seconds: dict[str, float] = {}
 
@@ -41,18 +46,24 @@ def measure(systems: int, count: int) -> dict[str, object]:
             yield panel
             seconds[panel.name] = round(time.process_time() - before, 1)
 
+    # Judge them.
     before = time.process_time()
-    named = {f"system {number}": side for number, side in enumerate(others, 1)}
-    found = criticize_systems(real, named, model="none", encoder="none", progress=timed)
-    words = sum(len(text.split()) for side in (real, *others) for text in side)
+    sides = {f"system {number}": side for number, side in enumerate(others, 1)}
+    report = criticize_systems(real, sides, model="none", encoder="none", progress=timed)
+    total_seconds = time.process_time() - before
+    num_words = 0
+    for side in (real, *others):
+        num_words += sum(len(text.split()) for text in side)
+    critics = [result.panel.name for result in report.results]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "systems": systems,
         "texts of a side": count,
-        "words of a text": round(words / (count * (systems + 1))),
-        "critics": [critic.panel.name for critic in found.results],
-        "processor seconds": round(time.process_time() - before, 1),
-        "of each critic": {one.panel.name: seconds[one.panel.name] for one in found.results},
-        "megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE),
+        "words of a text": round(num_words / (count * (systems + 1))),
+        "critics": critics,
+        "processor seconds": round(total_seconds, 1),
+        "of each critic": {name: seconds[name] for name in critics},
+        "megabytes": round(peak / MEGABYTE),
     }
 
 
@@ -62,11 +73,11 @@ def main() -> None:
     parser.add_argument("--systems", type=int, default=5)
     parser.add_argument("--texts", type=int, default=500)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    text = json.dumps(measure(chosen.systems, chosen.texts), indent=1)
+    options = parser.parse_args()
+    text = json.dumps(measure(options.systems, options.texts), indent=1)
     print(text)
-    if chosen.json:
-        chosen.json.write_text(text + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

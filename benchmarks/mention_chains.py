@@ -1,6 +1,6 @@
 """Time and agreement of the 5-gram critics against nltk.lm.
 
-Run from the repository root:  python benchmarks/mention_chains.py --tokens 5000000 --out benchmarks/measured/mention_chains.json
+Run from the repository root: ``python benchmarks/mention_chains.py --tokens 5000000 --out FILE``.
 Needs nltk (a development extra). Times are CPU seconds.
 """
 
@@ -10,6 +10,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,68 +21,78 @@ from longform.critics.coreference.score import NOBODY, Coreference, ReleasedCore
 from longform.documents import Chain
 from longform.statistics.random_streams import generator
 
-FORMS = tuple(
-    sorted(
-        [
-            "M",
-            "F",
-            "P",
-            "N",
-            ".",
-            *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46)),
-        ]
-    )
-)
-NLTK_TOKENS, NLTK_QUERIES, REPEATS = 500_000, 300, 3  # of both sides, the least counts
+PRONOUNS = ("he", "she", "they", "who")
+NLTK_TOKENS, NLTK_QUERIES, REPEATS = 500_000, 300, 3  # of both sides, the fastest repeat counts
+START = ("<bos>",) * 4
+
+
+def tags() -> tuple[str, ...]:
+    """Persons, plurals and things, the end of a sentence, and 46 forms of each pronoun."""
+    forms = ["M", "F", "P", "N", "."]
+    for word in PRONOUNS:
+        forms += [f"{word}{number}" for number in range(46)]
+    return tuple(sorted(forms))
+
+
+FORMS = tags()
 
 
 def timed(work: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
-    """What ``work`` returns, and the least CPU seconds of this process: other work on the machine does not count."""
-    found = []
+    """What ``work`` returns, and the least CPU seconds of this process.
+
+    Other work on the machine does not count.
+    """
+    seconds = []
     for _ in range(repeats):
         start = time.process_time()
-        made = work()
-        found.append(time.process_time() - start)
-    return made, min(found)
+        result = work()
+        seconds.append(time.process_time() - start)
+    return result, min(seconds)
 
 
 def stream(name: str, tokens: int, people: bool) -> TokenStream:
-    """Sticky tags of documents of about 60 tokens; each tag depends on the one before; people come back."""
+    """Sticky tags of documents of about 60 tokens; each tag depends on the one before.
+
+    Args:
+        name: of the random stream.
+        tokens: how many.
+        people: whether persons are numbered, so that they come back.
+    """
+    # A chain of tags.
     rng = generator("benchmark", name)
-    rows = (
-        generator("benchmark", "rows")
-        .dirichlet(np.full(len(FORMS), 0.05), len(FORMS))
-        .cumsum(axis=1)
-    )
+    weights = np.full(len(FORMS), 0.05)
+    rows = generator("benchmark", "rows").dirichlet(weights, len(FORMS)).cumsum(axis=1)
     forms, draws = np.empty(tokens, dtype=np.int32), rng.random(tokens)
     state = 0
     for i in range(tokens):
         state = min(int(np.searchsorted(rows[state], draws[i])), len(FORMS) - 1)
         forms[i] = state
+    # Cut into documents.
     lengths = rng.integers(20, 100, tokens // 60 + 2)
     lengths = lengths[: np.searchsorted(np.cumsum(lengths), tokens) + 1]
     lengths[-1] -= lengths.sum() - tokens
-    ends = np.cumsum(lengths)
-    entities = (
-        rng.geometric(0.7, tokens).astype(np.int32)
-        if people
-        else np.full(tokens, NOBODY, dtype=np.int32)
-    )
+    starts = np.cumsum(lengths) - lengths
+    # With persons.
+    if people:
+        entities = rng.geometric(0.7, tokens).astype(np.int32)
+    else:
+        entities = np.full(tokens, NOBODY, dtype=np.int32)
     entities[forms == FORMS.index(".")] = NOBODY
-    return TokenStream(forms, entities, np.repeat(ends - lengths, lengths), lengths)
+    return TokenStream(forms, entities, np.repeat(starts, lengths), lengths)
 
 
 def chains(tokens: TokenStream) -> list[Chain]:
     """The stream as chains of strings."""
-    names = [
-        FORMS[f] if e == NOBODY else f"{FORMS[f]}:{e}"
-        for f, e in zip(tokens.forms, tokens.entities, strict=True)
-    ]
-    ends = np.cumsum(tokens.lengths)
-    return [
-        Chain(str(i), "train", tuple(names[b - n : b]))
-        for i, (b, n) in enumerate(zip(ends, tokens.lengths, strict=True))
-    ]
+    names = []
+    for form, entity in zip(tokens.forms, tokens.entities, strict=True):
+        names.append(FORMS[form] if entity == NOBODY else f"{FORMS[form]}:{entity}")
+    documents = []
+    start = 0
+    for number, length in enumerate(tokens.lengths):
+        symbols = tuple(names[start : start + length])
+        documents.append(Chain(str(number), "train", symbols))
+        start += length
+    return documents
 
 
 def ready(critic: Any) -> Any:
@@ -91,69 +102,113 @@ def ready(critic: Any) -> Any:
 
 
 def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
-    """Fit and score both critics from arrays, the released one with people, Kneser-Ney on the same stream."""
-    found = {}
+    """Fit and score both critics from arrays.
+
+    The released one with people, Kneser-Ney on the same stream.
+    """
+    results = {}
     for critic in (ReleasedCoreference(forms=FORMS), Coreference(forms=FORMS)):
-        fitted, fit_s = timed(lambda c=critic: ready(c.fit_tokens(train)))
-        scores, score_s = timed(lambda f=fitted: f.score_tokens(test))
-        found[type(critic).__name__] = {
+        fitted, fit_s = timed(partial(_fit_tokens, critic, train))
+        scores, score_s = timed(partial(fitted.score_tokens, test))
+        results[type(critic).__name__] = {
             "fit_s": fit_s,
             "score_tags_per_s": len(scores) / score_s,
             "latent_ppl": float(np.exp(-scores.mean())),
-            "ngrams": sum(len(o.keys) for o in fitted.orders),
+            "ngrams": sum(len(order.keys) for order in fitted.orders),
         }
-    return found
+    return results
+
+
+def _fit_tokens(critic: Any, train: TokenStream) -> Any:
+    return ready(critic.fit_tokens(train))
+
+
+def _fit_strings(critic: Any, train: list[Chain]) -> Any:
+    return ready(critic.fit(train))
 
 
 def from_strings(train: TokenStream) -> dict[str, float]:
     """Seconds to fit from chains of strings, as the pipeline does."""
     real = chains(train)
-    return {
-        c.__name__: timed(lambda c=c: ready(c().fit(real)))[1]
-        for c in (ReleasedCoreference, Coreference)
-    }
+    seconds = {}
+    for kind in (ReleasedCoreference, Coreference):
+        _, seconds[kind.__name__] = timed(partial(_fit_strings, kind(), real))
+    return seconds
+
+
+def nltk_fit(documents: list[Chain]) -> Any:
+    """A function that fits nltk.lm's interpolated absolute discounting to all 1- to 5-grams."""
+    from nltk.lm import AbsoluteDiscountingInterpolated
+
+    # Its input: all grams, and the vocabulary.
+    rows = []
+    words: set[str] = set()
+    for document in documents:
+        rows.append(START + document.symbols)
+        words.update(rows[-1])
+    grams = []
+    for order in range(1, 6):
+        for row in rows:
+            grams += [row[end - order : end] for end in range(5, len(row) + 1)]
+    vocabulary = sorted(words)
+
+    def fit() -> Any:
+        model = AbsoluteDiscountingInterpolated(5, discount=0.75)
+        model.fit([grams], vocabulary)
+        return model
+
+    return fit
+
+
+def windows_of(documents: list[Chain]) -> list[tuple[str, ...]]:
+    """Tokens with the four before them."""
+    windows = []
+    for document in documents:
+        row = START + document.symbols
+        windows += [row[end - 4 : end + 1] for end in range(4, len(row))]
+    return windows
 
 
 def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
-    """nltk.lm's interpolated absolute discounting and ours with its single discount, on the same part of the stream."""
-    from nltk.lm import AbsoluteDiscountingInterpolated
+    """nltk.lm's interpolated absolute discounting and ours with its single discount.
 
+    Both on the same part of the stream.
+    """
     real, queries = chains(train), chains(test)
-    rows = [("<bos>",) * 4 + unit.symbols for unit in real]
-    grams = [row[i - n : i] for n in range(1, 6) for row in rows for i in range(5, len(row) + 1)]
-    words = sorted({symbol for row in rows for symbol in row})
-
-    def nltk_fit() -> Any:
-        model = AbsoluteDiscountingInterpolated(5, discount=0.75)
-        model.fit([grams], words)
-        return model
-
     score.absolute_discount = lambda counts: 0.75  # nltk has one discount for all orders
-    model, fit_s = timed(nltk_fit, REPEATS)
-    query_rows = [("<bos>",) * 4 + unit.symbols for unit in queries]
-    windows = [row[i - 4 : i + 1] for row in query_rows for i in range(4, len(row))][:NLTK_QUERIES]
-    theirs, score_s = timed(lambda: [np.log(model.score(w[-1], w[:-1])) for w in windows], REPEATS)
-    fitted, our_fit_from_strings_s = timed(lambda: ready(ReleasedCoreference().fit(real)), REPEATS)
-    mine = np.concatenate(fitted.part_values(queries))[: len(windows)]
-    _, our_score_s = timed(lambda: fitted.score_tokens(test), REPEATS)
-    _, our_fit_s = timed(lambda: ready(ReleasedCoreference(forms=FORMS).fit_tokens(train)), REPEATS)
-    tokens, their_rate, our_rate = (
-        len(train.forms),
-        len(windows) / score_s,
-        len(test.forms) / our_score_s,
-    )
+
+    # nltk: fit, and score some tokens.
+    model, fit_s = timed(nltk_fit(real), REPEATS)
+    windows = windows_of(queries)[:NLTK_QUERIES]
+
+    def nltk_score() -> list[float]:
+        return [np.log(model.score(window[-1], window[:-1])) for window in windows]
+
+    theirs, score_s = timed(nltk_score, REPEATS)
+
+    # Ours: fit from strings and from arrays, and score all tokens.
+    fit_from_strings = partial(_fit_strings, ReleasedCoreference(), real)
+    fitted, our_fit_from_strings_s = timed(fit_from_strings, REPEATS)
+    scores = np.concatenate(fitted.part_values(queries))[: len(windows)]
+    _, our_score_s = timed(partial(fitted.score_tokens, test), REPEATS)
+    fit = partial(_fit_tokens, ReleasedCoreference(forms=FORMS), train)
+    _, our_fit_s = timed(fit, REPEATS)
+
+    tokens = len(train.forms)
+    their_rate, our_rate = len(windows) / score_s, len(test.forms) / our_score_s
+    their_seconds, our_seconds = fit_s + tokens / their_rate, our_fit_s + tokens / our_rate
     return {
         "tokens": float(tokens),
         "fit_ratio": fit_s / our_fit_s,
         "score_ratio": our_rate / their_rate,
-        "fit_and_score_ratio": (fit_s + tokens / their_rate) / (our_fit_s + tokens / our_rate),
+        "fit_and_score_ratio": their_seconds / our_seconds,
         "nltk_fit_s": fit_s,
         "our_fit_s_from_strings": our_fit_from_strings_s,
         "our_fit_s": our_fit_s,
         "nltk_tags_per_s": their_rate,
         "our_tags_per_s": our_rate,
         "ppl_nltk": float(np.exp(-np.mean(theirs))),
-        "ppl_ours": float(np.exp(-mine.mean())),
+        "ppl_ours": float(np.exp(-scores.mean())),
     }
 
 
@@ -164,21 +219,20 @@ def main() -> None:
     parser.add_argument("--test", type=int, default=1_000_000)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    # Compile the kernels; every process after the first finds them compiled on disk.
     warm = stream("warm", 2000, True)
-    ours(
-        warm, warm
-    )  # compiles the kernels, as every process after the first finds them compiled on disk
-    people, plain = (stream("train", options.tokens, p) for p in (True, False))
-    people_test, plain_test = (stream("test", options.test, p) for p in (True, False))
-    found = {
+    ours(warm, warm)
+    # Both sides.
+    people = stream("train", options.tokens, True)
+    plain_test = stream("test", options.test, False)
+    results = {
         "tokens": options.tokens,
-        "with_people": ours(people, people_test),
-        "tags_only": ours(plain, plain_test),
+        "with_people": ours(people, stream("test", options.test, True)),
+        "tags_only": ours(stream("train", options.tokens, False), plain_test),
+        "fit_s_from_strings": from_strings(people),
+        "nltk": against_nltk(stream("train", NLTK_TOKENS, False), plain_test),
     }
-    found["fit_s_from_strings"] = from_strings(people)
-    cut = stream("train", NLTK_TOKENS, False)
-    found["nltk"] = against_nltk(cut, plain_test)
-    text = json.dumps(found, indent=1)
+    text = json.dumps(results, indent=1)
     print(text)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")

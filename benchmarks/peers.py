@@ -1,9 +1,10 @@
-"""The same jobs by this package and by its neighbours: lines, processor seconds, installed megabytes.
+"""The same jobs by this package and by its neighbours: lines, seconds, installed megabytes.
 
-``PYTHONPATH=src:. python -m benchmarks.peers [--python TOOL=ENVIRONMENT/bin/python ...] [--json FILE]``.
-A tool that is not installed beside this package is run by a Python that has it: textdescriptives 2.8
-needs numpy below 2. All read the bundled texts and the small GPT-2 of ``data/bases``, so that nothing is
-downloaded; that is a network of a few hundred thousand weights, so that the seconds are mostly imports.
+``PYTHONPATH=src:. python -m benchmarks.peers [--python TOOL=PYTHON ...] [--json FILE]``. A tool
+that is not installed beside this package is run by a Python that has it: textdescriptives 2.8 needs
+numpy below 2. All read the bundled texts and the small GPT-2 of ``data/bases``, so that nothing is
+downloaded; that is a network of a few hundred thousand weights, so that the seconds are mostly
+imports.
 
 - lines: of the program below, imports among them;
 - seconds: processor time of a process that runs it, imports among it, the best of :data:`RUNS`;
@@ -25,16 +26,22 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RUNS = 2
+NETWORK = "gpt2"  # MAUVE knows a kind of network by its name
+# Prepares what all programs read.
 TEXTS = """from pathlib import Path
 from longform.examples import machine_articles, real_articles
 import csv, json
 real = [article.text for article in real_articles()]
 machine = [article.text for article in machine_articles()]
 json.dump([real, machine], open("texts.json", "w"))
-rows = [(t[0].upper() + t[1:], " ".join(reversed(t.split()))) for t in (" ".join(r.split()[:8]) for r in real + machine)]
+rows = []
+for text in real + machine:
+    words = text.split()[:8]
+    good = " ".join(words)
+    rows.append((good[0].upper() + good[1:], " ".join(reversed(words))))
 with open("pairs.csv", "w", newline="") as file:
     csv.writer(file).writerows([("good", "bad"), *rows])
-"""  # prepares what all programs read
+"""
 READ = "real, machine = json.load(open('texts.json'))\n"
 
 
@@ -83,7 +90,8 @@ PROGRAMS = (
         SYSTEMS,
         "mauve-text",
         f"import json\nimport mauve\n{READ}"
-        "print(mauve.compute_mauve(p_text=real, q_text=machine, featurize_model_name='MODEL', max_text_length=256,\n"
+        "print(mauve.compute_mauve(p_text=real, q_text=machine, featurize_model_name='MODEL',"
+        " max_text_length=256,\n"
         "                          device_id=-1, verbose=False).mauve)\n",
         "one number",
         also=("torch", "transformers"),
@@ -111,7 +119,8 @@ PROGRAMS = (
         "lm-eval",
         "from lm_eval import simple_evaluate\nfrom lm_eval.tasks import TaskManager\n"
         "tasks = TaskManager(include_path='TASKS', include_defaults=False)\n"
-        "found = simple_evaluate(model='hf', model_args='pretrained=MODEL,add_bos_token=True,device=cpu',\n"
+        "found = simple_evaluate(model='hf',"
+        " model_args='pretrained=MODEL,add_bos_token=True,device=cpu',\n"
         "                        tasks=['coherencegym'], task_manager=tasks)\n"
         "print(found['results'])\n",
         "accuracy, standard error; needs a task folder first (`longform export harness`)",
@@ -128,8 +137,10 @@ PROGRAMS = (
         COHERENCE,
         "textdescriptives",
         f"import json\nimport textdescriptives\n{READ}"
-        "print(textdescriptives.extract_metrics(machine, spacy_model='en_core_web_md', metrics=['coherence']))\n",
-        "a data frame; not run: it needs a spaCy model with word vectors, which is downloaded apart",
+        "print(textdescriptives.extract_metrics(machine, spacy_model='en_core_web_md',"
+        " metrics=['coherence']))\n",
+        "a data frame; not run: it needs a spaCy model with word vectors, which is downloaded"
+        " apart",
         runs=False,
     ),
 )
@@ -146,12 +157,13 @@ def seconds(python: str, code: str, folder: Path) -> tuple[float, str]:
     }
     command = [python, "-W", "ignore", "-c", code]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    process = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise SystemExit(f"{code}\nfailed:\n{done.stderr[-2000:]}")
+    if process.returncode:
+        raise SystemExit(f"{code}\nfailed:\n{process.stderr[-2000:]}")
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return spent, (done.stdout.strip().splitlines() or [""])[-1]
+    lines = process.stdout.strip().splitlines() or [""]
+    return spent, lines[-1]
 
 
 INSTALLED = """import json, sys
@@ -161,31 +173,43 @@ print(json.dumps(installed(*sys.argv[1:])))
 
 
 def installed(name: str, extra: str, *also: str) -> tuple[str, float]:
-    """Version, and megabytes of a distribution, with an extra where one is named, and of all required."""
+    """Version of a distribution, and megabytes of it and of all that it requires.
+
+    Args:
+        name: of the distribution.
+        extra: of it, whose requirements count too; empty for none.
+        also: further distributions.
+    """
     from packaging.requirements import Requirement
 
     waiting = [(name, extra), *((other, "") for other in also)]
     sizes: dict[str, int] = {}
     while waiting:
-        spelt, wanted = waiting.pop()
-        own = spelt.lower().replace("_", "-")
-        if own in sizes:
+        spelling, extras = waiting.pop()
+        normalised = spelling.lower().replace("_", "-")
+        if normalised in sizes:
             continue
+        sizes[normalised] = 0
         try:
-            distribution = metadata.distribution(own)
+            distribution = metadata.distribution(normalised)
         except metadata.PackageNotFoundError:  # of another platform
-            sizes[own] = 0
             continue
-        places = [Path(str(file.locate())) for file in distribution.files or ()]
-        if own == "longform":  # in a clone its files lie in src/
-            places = [path for path in (ROOT / "src").rglob("*") if path.suffix != ".pyc"]
-        size = sum(place.stat().st_size for place in places if place.is_file())
-        sizes[own] = size
+        # Its files, and what it requires.
+        sizes[normalised] = sum(path.stat().st_size for path in files_of(distribution))
         for line in distribution.requires or ():
             requirement = Requirement(line)
-            if requirement.marker is None or requirement.marker.evaluate({"extra": wanted}):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extras}):
                 waiting.append((requirement.name, ",".join(requirement.extras)))
     return metadata.version(name), round(sum(sizes.values()) / 1e6)
+
+
+def files_of(distribution: metadata.Distribution) -> list[Path]:
+    """The installed files of a distribution; in a clone ours lie in ``src/``."""
+    if distribution.metadata["Name"] == "longform":
+        paths = [path for path in (ROOT / "src").rglob("*") if path.suffix != ".pyc"]
+    else:
+        paths = [Path(str(file.locate())) for file in distribution.files or ()]
+    return [path for path in paths if path.is_file()]
 
 
 def measure(pythons: dict[str, str]) -> list[dict[str, Any]]:
@@ -194,38 +218,50 @@ def measure(pythons: dict[str, str]) -> list[dict[str, Any]]:
     Args:
         pythons: by tool; others are run by this one.
     """
-    model = ROOT / "data" / "bases" / "gpt2"
     rows = []
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        network = folder / "gpt2"  # with its tokenizer; MAUVE knows a kind of network by its name
-        network.mkdir()
-        for file in [*model.iterdir(), *(model.parent / "tokenizer").iterdir()]:
-            (network / file.name).write_bytes(file.read_bytes())
-        seconds(sys.executable, TEXTS, folder)
-        export = "from longform.tools.exporting import export_harness\n"
-        seconds(sys.executable, f"{export}export_harness('tasks', ['pairs.csv'])", folder)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
         for program in PROGRAMS:
-            code = program.code.replace("MODEL", str(network)).replace("TASKS", "tasks")
             python = pythons.get(program.tool, sys.executable)
-            runs = [seconds(python, code, folder) for _ in range(RUNS if program.runs else 0)]
-            rows.append(
-                {
-                    "job": program.job,
-                    "tool": program.tool,
-                    "gives": program.gives,
-                    "lines": len(program.code.splitlines()),
-                    "seconds": round(min(spent for spent, _ in runs), 1) if runs else None,
-                    "output": runs[0][1][:200] if runs else None,
-                }
-            )
+            rows.append(row_of(program, python, folder))
             print(rows[-1], file=sys.stderr, flush=True)
     for program, row in zip(PROGRAMS, rows, strict=True):
         python = pythons.get(program.tool, sys.executable)
         command = [python, "-c", INSTALLED, program.tool, program.extra, *program.also]
-        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        row["version"], row["megabytes"] = json.loads(found.stdout)
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        row["version"], row["megabytes"] = json.loads(process.stdout)
     return rows
+
+
+def prepare(folder: Path) -> None:
+    """Write what the programs read: a network with its tokenizer, texts, pairs and tasks."""
+    bases = ROOT / "data" / "bases"
+    network = folder / NETWORK
+    network.mkdir()
+    for source in (bases / "gpt2", bases / "tokenizer"):
+        for file in source.iterdir():
+            (network / file.name).write_bytes(file.read_bytes())
+    seconds(sys.executable, TEXTS, folder)
+    export = "from longform.tools.exporting import export_harness\n"
+    seconds(sys.executable, f"{export}export_harness('tasks', ['pairs.csv'])", folder)
+
+
+def row_of(program: Program, python: str, folder: Path) -> dict[str, Any]:
+    """What a program takes and prints."""
+    code = program.code.replace("MODEL", str(folder / NETWORK)).replace("TASKS", "tasks")
+    row = {
+        "job": program.job,
+        "tool": program.tool,
+        "gives": program.gives,
+        "lines": len(program.code.splitlines()),
+        "seconds": None,
+        "output": None,
+    }
+    if program.runs:
+        times, outputs = zip(*(seconds(python, code, folder) for _ in range(RUNS)), strict=True)
+        row |= {"seconds": round(min(times), 1), "output": outputs[0][:200]}
+    return row
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
@@ -233,9 +269,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     names = ("job", "tool", "version", "lines", "seconds", "megabytes", "gives")
     lines = [f"| {' | '.join(names)} |", "|---|---|---|--:|--:|--:|---|"]
     for row in rows:
-        lines.append(
-            f"| {' | '.join('' if row[name] is None else str(row[name]) for name in names)} |"
-        )
+        cells = ["" if row[name] is None else str(row[name]) for name in names]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -244,11 +279,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", action="append", default=[], metavar="TOOL=PYTHON")
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    rows = measure(dict(entry.split("=", 1) for entry in chosen.python))
+    options = parser.parse_args()
+    rows = measure(dict(entry.split("=", 1) for entry in options.python))
     print(markdown(rows))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

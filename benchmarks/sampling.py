@@ -1,16 +1,19 @@
-"""Tokens per second of long sampling against a loop over ``generate`` that truncates and recomputes.
+"""Tokens per second of long sampling against a loop over ``generate`` that recomputes.
 
-``PYTHONPATH=src python -m benchmarks.sampling --json out.json`` (about four minutes on one core). A random GPT-2 of six
-layers of 512 with a window of 256 writes documents of 1,500 tokens. The peer is what deng2022's sampler does: one
-``generate`` up to the window, then one ``generate`` of a single token on the last 255 for every further token.
+``PYTHONPATH=src python -m benchmarks.sampling --json out.json`` (about four minutes on one core). A
+random GPT-2 of six layers of 512 with a window of 256 writes documents of 1,500 tokens. The peer is
+what deng2022's sampler does: one ``generate`` up to the window, then one ``generate`` of a single
+token on the last 255 for every further token.
 
-The slow sides (the peer, and slide-by-one, which must do the same work) read the same 255 positions for every token past
-the window, so ``--calls`` such tokens are timed in alternating blocks and stand for the rest; ``--calls 0`` writes the
-documents out. The chunked sides always write whole documents. All sides in one process on processor time.
+The slow sides (the peer, and slide-by-one, which must do the same work) read the same 255 positions
+for every token past the window, so ``--calls`` such tokens are timed in alternating blocks and
+stand for the rest; ``--calls 0`` writes the documents out. The chunked sides always write whole
+documents. All sides in one process on processor time.
 
-Floors, from rates that the run itself measures: slide-by-one cannot be faster than the multiplications of 255 positions;
-chunked sampling reads 1 + overlap / (window + 1 - overlap) positions a token, at the rate of a large product in a batch and at
-that of reading every weight once a step alone.
+Floors, from rates that the run itself measures: slide-by-one cannot be faster than the
+multiplications of 255 positions; chunked sampling reads 1 + overlap / (window + 1 - overlap)
+positions a token, at the rate of a large product in a batch and at that of reading every weight
+once a step alone.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +39,12 @@ from longform.decoding.exact_sampling import Referee, calibrated
 from longform.decoding.long_documents import Draft, Sampling, context_start, sample
 
 WINDOW, TOKENS, OVERLAP, VOCABULARY, WIDTH, LAYERS = 256, 1500, 128, 16_000, 512, 6
+PREFIX = 3  # tokens with which a document begins
 BLOCK = 10  # tokens a side writes before the other's turn
 NEVER = -1  # an end token that is never drawn
-PREDICTED = {
-    "slide_by_one": 0.95,
-    "chunked_1": 12,
-    "chunked_16": 47,
-}  # prototypes, before this code was written
+# Ratios to the peer, of prototypes, before this code was written.
+PREDICTED = {"slide_by_one": 0.95, "chunked_1": 12, "chunked_16": 47}
+REQUIRED = {"slide_by_one": 1, "chunked_1": 10, "chunked_16": 40}
 
 
 def make_network(layers: int = LAYERS, width: int = WIDTH) -> GPT2LMHeadModel:
@@ -60,24 +63,26 @@ def seconds(act: Callable[[], Any]) -> float:
 
 
 def positions_read(length: int, window: int, overlap: int) -> int:
-    """Forward positions that sampling costs up to a length, the first token given."""
-    starts = [context_start(place, window, overlap) for place in range(1, length)]
-    fresh = [
-        place - start
-        for place, start in enumerate(starts, 1)
-        if place == 1 or start != starts[place - 2]
-    ]
-    return sum(fresh) + length - 1 - len(fresh)
+    """Forward positions that sampling costs up to a length, the first token given.
+
+    A token costs one position, or all of its context where that begins elsewhere than the last
+    token's.
+    """
+    positions = 0
+    previous_start = None
+    for index in range(1, length):
+        start = context_start(index, window, overlap)
+        positions += 1 if start == previous_start else index - start
+        previous_start = start
+    return positions
 
 
 class Peer:
-    """The loop over ``generate``; keeps its text, so that it can be timed token by token."""
+    """The loop over ``generate``; it has its text, so that it can be timed token by token."""
 
     def __init__(self, network: GPT2LMHeadModel) -> None:
-        self.network, self.ids = (
-            network,
-            torch.zeros(1, 3, dtype=torch.int64, device=network.device),
-        )
+        self.network = network
+        self.ids = torch.zeros(1, PREFIX, dtype=torch.int64, device=network.device)
         self.rule = {
             "do_sample": True,
             "top_k": 0,
@@ -97,10 +102,9 @@ class Peer:
 
     def _extend(self, context: torch.Tensor, tokens: int) -> None:
         exactly = {"max_new_tokens": tokens, "min_new_tokens": tokens}
-        made = self.network.generate(
-            context, attention_mask=torch.ones_like(context), **exactly, **self.rule
-        )
-        self.ids = torch.cat([self.ids, made[:, context.shape[1] :]], dim=1)
+        mask = torch.ones_like(context)
+        generated = self.network.generate(context, attention_mask=mask, **exactly, **self.rule)
+        self.ids = torch.cat([self.ids, generated[:, context.shape[1] :]], dim=1)
 
 
 class Ours:
@@ -121,39 +125,57 @@ class Ours:
 
 def slow_sides(network: GPT2LMHeadModel, referee: Referee, calls: int) -> dict[str, float]:
     """Tokens per second of a 1,500-token document: the peer's, and slide-by-one's."""
-    peer, ours, rest = Peer(network), Ours(referee, None, 1), TOKENS - WINDOW
-    opening = {
+    # Up to the window.
+    peer, ours = Peer(network), Ours(referee, None, 1)
+    seconds_to_window = {
         "peer": seconds(peer.fill_window),
-        "slide_by_one": seconds(lambda: ours.write(WINDOW)),
+        "slide_by_one": seconds(partial(ours.write, WINDOW)),
     }
+    # Beyond it, in blocks by turns.
+    tokens_beyond = TOKENS - WINDOW
     blocks: dict[str, list[float]] = {"peer": [], "slide_by_one": []}
-    for _ in range((calls or rest) // BLOCK):
-        blocks["peer"].append(seconds(lambda: peer.slide(BLOCK)))
-        blocks["slide_by_one"].append(seconds(lambda: ours.slide(BLOCK)))
-    middle = {side: statistics.median(found) / BLOCK for side, found in blocks.items()}
-    if not calls:
-        middle = {side: sum(found) / (len(found) * BLOCK) for side, found in blocks.items()}
-    return {side: (TOKENS - 3) / (opening[side] + rest * middle[side]) for side in blocks}
+    for _ in range((calls or tokens_beyond) // BLOCK):
+        blocks["peer"].append(seconds(partial(peer.slide, BLOCK)))
+        blocks["slide_by_one"].append(seconds(partial(ours.slide, BLOCK)))
+    # A typical block stands for the rest; without a rest, the mean.
+    average = statistics.median if calls else statistics.fmean
+    speeds = {}
+    for side, times in blocks.items():
+        seconds_a_token = average(times) / BLOCK
+        seconds_of_document = seconds_to_window[side] + tokens_beyond * seconds_a_token
+        speeds[side] = (TOKENS - PREFIX) / seconds_of_document
+    return speeds
 
 
 def chunked(referee: Referee, batch: int, rounds: int) -> float:
     """Tokens per second of whole documents written in chunks."""
-    found = [seconds(lambda: Ours(referee, OVERLAP, batch).write(TOKENS)) for _ in range(rounds)]
-    return batch * (TOKENS - 3) / statistics.median(found)
+    times = []
+    for _ in range(rounds):
+        times.append(seconds(lambda: Ours(referee, OVERLAP, batch).write(TOKENS)))
+    return batch * (TOKENS - PREFIX) / statistics.median(times)
+
+
+def fastest(act: Callable[[], Any]) -> float:
+    """Least processor time of ten calls."""
+    return min(seconds(act) for _ in range(10))
 
 
 def floors(network: GPT2LMHeadModel) -> dict[str, float]:
     """Tokens per second that arithmetic or memory allow, from rates measured here."""
-    square, weights = torch.randn(1024, 1024), sum(p.numel() for p in network.parameters())
-    multiply = 2 * 1024**3 / min(seconds(lambda: square @ square) for _ in range(10))
+    # Operations a second of a large product, bytes a second of weights that are read once.
+    weights = sum(parameter.numel() for parameter in network.parameters())
+    square = torch.randn(1024, 1024)
+    multiply = 2 * 1024**3 / fastest(lambda: square @ square)
     flat = torch.randn(weights // 4096, 4096)
-    stream = 4 * flat.numel() / min(seconds(lambda: flat @ torch.ones(4096)) for _ in range(10))
+    stream = 4 * flat.numel() / fastest(lambda: flat @ torch.ones(4096))
+    # Operations of a position and of a drawn token.
     body, head = 2 * 12 * LAYERS * WIDTH**2, 2 * VOCABULARY * WIDTH
-    read = positions_read(TOKENS, WINDOW, OVERLAP) / TOKENS
+    positions = positions_read(TOKENS, WINDOW, OVERLAP) / TOKENS
+    seconds_alone = 4 * weights / stream + body * (positions - 1) / multiply
     return {
         "slide_by_one": multiply / (body * (WINDOW - 1) + head),
-        "chunked_1": 1 / (4 * weights / stream + body * (read - 1) / multiply),
-        "chunked_16": multiply / (body * read + head),
+        "chunked_1": 1 / seconds_alone,
+        "chunked_16": multiply / (body * positions + head),
         "multiply_gflops": multiply / 1e9,
         "stream_gigabytes": stream / 1e9,
     }
@@ -161,25 +183,27 @@ def floors(network: GPT2LMHeadModel) -> dict[str, float]:
 
 def measure(calls: int, rounds: int, batches: Sequence[int]) -> dict[str, Any]:
     """All sides, their ratios to the peer, floors and predictions."""
+    # The network, and what float32 decides of its draws.
     network = make_network()
-    ids = torch.randint(
-        1, VOCABULARY, (WINDOW,), generator=torch.Generator().manual_seed(1)
-    ).tolist()
-    found: list[Referee] = []
-    calibration = seconds(lambda: found.append(calibrated(network, ids, WINDOW)))
-    referee = found[0]
+    rng = torch.Generator().manual_seed(1)
+    ids = torch.randint(1, VOCABULARY, (WINDOW,), generator=rng).tolist()
+    started = time.process_time()
+    referee = calibrated(network, ids, WINDOW)
+    calibration_seconds = time.process_time() - started
+    # The sides.
     speeds = slow_sides(network, referee, calls)
-    speeds |= {f"chunked_{batch}": chunked(referee, batch, rounds) for batch in batches}
+    for batch in batches:
+        speeds[f"chunked_{batch}"] = chunked(referee, batch, rounds)
     return {
         "tokens_per_second": speeds,
         "ratio_to_peer": {side: speed / speeds["peer"] for side, speed in speeds.items()},
         "predicted_ratio": PREDICTED,
-        "required_ratio": {"slide_by_one": 1, "chunked_1": 10, "chunked_16": 40},
+        "required_ratio": REQUIRED,
         "floor_tokens_per_second": floors(network),
         "referee": {
             "margin": referee.margin,
             "draws_decided": referee.called,
-            "calibration_seconds": calibration,
+            "calibration_seconds": calibration_seconds,
         },
         "settings": {
             "window": WINDOW,
@@ -201,21 +225,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--calls",
-        type=int,
-        default=200,
-        help="timed tokens past the window on the slow sides; 0: all",
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=2, help="whole documents on the chunked sides"
-    )
+    calls = "timed tokens past the window on the slow sides; 0: all"
+    parser.add_argument("--calls", type=int, default=200, help=calls)
+    rounds = "whole documents on the chunked sides"
+    parser.add_argument("--rounds", type=int, default=2, help=rounds)
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
-    text = json.dumps(measure(chosen.calls, chosen.rounds, chosen.batches), indent=2)
-    if chosen.json:
-        chosen.json.write_text(text + "\n", encoding="utf-8")
+    options = parser.parse_args()
+    text = json.dumps(measure(options.calls, options.rounds, options.batches), indent=2)
+    if options.json:
+        options.json.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

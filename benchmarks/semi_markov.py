@@ -1,12 +1,13 @@
 """Speed and memory of the semi-Markov likelihood with all its gradients, against torch-struct.
 
-Run it with one thread: ``OMP_NUM_THREADS=1 PYTHONPATH=src python -m benchmarks.semi_markov [--json]``.
+Run it with one thread: ``OMP_NUM_THREADS=1 PYTHONPATH=src python -m benchmarks.semi_markov``.
 
-Peers: torch-struct's own ``SemiMarkovCRF`` where its potentials fit the memory limit, and a memory-lean
-scan in torch-struct's log semiring, which keeps transitions, lengths and emissions apart as the authors'
-patch of it does (deng2022, released code) and is differentiated by autograd. The lean scan runs at its
-best batch size. A tuned variant of it, ours, runs beside it. The sides alternate; figures are medians of
-processor time, which with one thread each is wall time where nothing else runs.
+Peers: torch-struct's own ``SemiMarkovCRF`` where its potentials fit the memory limit, and a
+memory-lean scan in torch-struct's log semiring, which keeps transitions, lengths and emissions
+apart as the authors' patch of it does (deng2022, released code) and is differentiated by autograd.
+The lean scan runs at its best batch size. A tuned variant of it, ours, runs beside it. The sides
+alternate; figures are medians of processor time, which with one thread each is wall time where
+nothing else runs.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ import statistics
 import sys
 import time
 import tracemalloc
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -29,20 +32,26 @@ from longform.hsmm.compiled import Workspace
 from longform.hsmm.gradient import LogPartition
 from longform.statistics.random_streams import generator
 
-TOKENS, DURATIONS, ROWS = (
-    375,
-    11,
-    2_000,
-)  # deng2022's mean length and K; a table that stays in cache for both sides
+TOKENS, DURATIONS = 375, 11  # deng2022's mean length and K
+ROWS = 2_000  # a table that stays in cache for both sides
 STATES = (50, 100, 200, 400, 800)
 PEER_BATCHES = (1, 2, 4, 8)  # deng2022 trains on 8 sequences at once
-CLASS_LIMIT = 2e9  # bytes of torch-struct's first product that this benchmark is willing to ask for
+CLASS_LIMIT = 2e9  # bytes of torch-struct's first product that this benchmark asks for
+CLEARLY_SLOWER = 0.6  # of its best speed: where a peer's search for its best batch ends
+NEVER = -1e9  # log probability of what cannot be
 torch_struct.StructDistribution.arg_constraints = {}
 
 
 @dataclass(frozen=True)
 class Case:
-    """Log tables, and for each of some sequences the table row of every segment (all of them present)."""
+    """Log tables, and sequences in which all segments are present.
+
+    Attributes:
+        log_transitions: (states, states).
+        log_joint: of a segment's content, (rows, states).
+        indices: of each sequence the table's row of every segment, (tokens, durations); -1 where
+            it would end behind the sequence.
+    """
 
     log_transitions: torch.Tensor
     log_joint: torch.Tensor
@@ -51,83 +60,86 @@ class Case:
     @classmethod
     def random(cls, states: int, sequences: int) -> Case:
         """Random tables, the same for both sides."""
-        draw = generator("semi-Markov benchmark", states)
-        tables = (
-            draw.standard_normal((states, states)),
-            draw.standard_normal((ROWS, states)) - np.log(ROWS),
-        )
-        log_transitions, log_joint = (
-            torch.from_numpy(t.astype(np.float32)).log_softmax(1) for t in tables
-        )
-        overhanging = np.add.outer(np.arange(TOKENS), np.arange(1, DURATIONS + 1)) > TOKENS
-        rows = draw.integers(0, ROWS, (sequences, TOKENS, DURATIONS)).astype(np.int32)
-        return cls(
-            log_transitions,
-            log_joint,
-            [np.where(overhanging, -1, r).astype(np.int32) for r in rows],
-        )
+        rng = generator("semi-Markov benchmark", states)
+        transitions = rng.standard_normal((states, states))
+        joint = rng.standard_normal((ROWS, states)) - np.log(ROWS)
+        is_overhanging = np.add.outer(np.arange(TOKENS), np.arange(1, DURATIONS + 1)) > TOKENS
+        indices = []
+        for rows in rng.integers(0, ROWS, (sequences, TOKENS, DURATIONS)):
+            indices.append(np.where(is_overhanging, -1, rows).astype(np.int32))
+        return cls(_log_probabilities(transitions), _log_probabilities(joint), indices)
+
+    @property
+    def tables(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Both tables anew, as leaves whose gradients are wanted."""
+        transitions, joint = self.log_transitions.clone(), self.log_joint.clone()
+        return transitions.requires_grad_(True), joint.requires_grad_(True)
 
     def to(self, device: torch.device) -> Case:
         """The same case with its tables on a device."""
-        return replace(
-            self,
-            log_transitions=self.log_transitions.to(device),
-            log_joint=self.log_joint.to(device),
-        )
+        transitions, joint = self.log_transitions.to(device), self.log_joint.to(device)
+        return replace(self, log_transitions=transitions, log_joint=joint)
+
+
+def _log_probabilities(logits: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(logits.astype(np.float32)).log_softmax(1)
 
 
 Gradients = tuple[float, torch.Tensor, torch.Tensor]
+Side = Callable[[Case, int], Gradients]
 
 
 def ours(case: Case, batch: int, workspace: Workspace | None = None) -> Gradients:
     """Scaled factored scan with its hand-written backward pass."""
-    tables = [t.clone().requires_grad_(True) for t in (case.log_transitions, case.log_joint)]
-    return _differentiated(LogPartition.apply(*tables, case.indices[:batch], workspace), *tables)
+    transitions, joint = case.tables
+    total = LogPartition.apply(transitions, joint, case.indices[:batch], workspace)
+    return _differentiated(total, transitions, joint)
 
 
 def lean(case: Case, batch: int) -> Gradients:
-    """torch-struct's linear scan (``_dp_standard``) with transitions and emissions kept apart, as the authors patch it.
+    """torch-struct's linear scan (``_dp_standard``) with transitions and emissions apart.
 
-    Position by position: all segments that start there, then all that end at the next; emissions are one
-    tensor (batch, T, K, C), indexed at each step. Autograd differentiates it.
+    As the authors patch it. Position by position: all segments that start there, then all that end
+    at the next; emissions are one tensor (batch, T, K, C), indexed at each step. Autograd
+    differentiates it.
     """
-    transitions, joint, emitted, ended = _leaves(case, batch)
+    transitions, joint, emissions, ends = _leaves(case, batch)
     charts = []
     for t in range(TOKENS):
-        moved = LogSemiring.dot(ended[:, None, :], transitions.t()[None])
-        charts.append(LogSemiring.times(moved[:, None, :], emitted[:, t]))
-        parts = [charts[t - k][:, k] for k in range(min(DURATIONS, t + 1))]
-        ended = LogSemiring.sum(torch.stack(parts, dim=-1))
-    return _differentiated(LogSemiring.sum(ended).sum(), transitions, joint)
+        starts = LogSemiring.dot(ends[:, None, :], transitions.t()[None])
+        charts.append(LogSemiring.times(starts[:, None, :], emissions[:, t]))
+        segments = [charts[t - k][:, k] for k in range(min(DURATIONS, t + 1))]
+        ends = LogSemiring.sum(torch.stack(segments, dim=-1))
+    return _differentiated(LogSemiring.sum(ends).sum(), transitions, joint)
 
 
 def tuned(case: Case, batch: int) -> Gradients:
-    """The same scan with every tensor unbound before the loop, which spares autograd the zero-filled slices.
+    """The same scan with every tensor unbound before the loop.
 
-    Nobody ships this; it is the strongest log-space scan under autograd that we could write.
+    That spares autograd the zero-filled slices. Nobody ships this; it is the strongest log-space
+    scan under autograd that we could write.
     """
-    transitions, joint, emitted, ended = _leaves(case, batch)
-    columns = [position.unbind(1) for position in emitted.unbind(1)]
-    moved = []
+    transitions, joint, emissions, ends = _leaves(case, batch)
+    columns = [position.unbind(1) for position in emissions.unbind(1)]
+    starts = []
     for t in range(TOKENS):
-        moved.append(LogSemiring.sum(LogSemiring.times(ended[:, None, :], transitions.t()[None])))
-        parts = [
-            LogSemiring.times(moved[t - k], columns[t - k][k]) for k in range(min(DURATIONS, t + 1))
-        ]
-        ended = LogSemiring.sum(torch.stack(parts, dim=-1))
-    return _differentiated(LogSemiring.sum(ended).sum(), transitions, joint)
+        moves = LogSemiring.times(ends[:, None, :], transitions.t()[None])
+        starts.append(LogSemiring.sum(moves))
+        segments = []
+        for k in range(min(DURATIONS, t + 1)):
+            segments.append(LogSemiring.times(starts[t - k], columns[t - k][k]))
+        ends = LogSemiring.sum(torch.stack(segments, dim=-1))
+    return _differentiated(LogSemiring.sum(ends).sum(), transitions, joint)
 
 
 def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
-    transitions, joint = (
-        t.clone().requires_grad_(True) for t in (case.log_transitions, case.log_joint)
-    )
-    device = joint.device
-    index = torch.from_numpy(np.stack(case.indices[:batch])).long().to(device)
-    emitted = joint[index.clamp(min=0)].masked_fill((index < 0)[..., None], -1e9)
-    start = torch.full((batch, transitions.shape[0]), -1e9, device=device)
+    """Both tables, emissions (batch, T, K, C), and the chart before the first token (batch, C)."""
+    transitions, joint = case.tables
+    index = torch.from_numpy(np.stack(case.indices[:batch])).long().to(joint.device)
+    emissions = joint[index.clamp(min=0)].masked_fill((index < 0)[..., None], NEVER)
+    start = torch.full((batch, len(transitions)), NEVER, device=joint.device)
     start[:, 0] = 0
-    return transitions, joint, emitted, start
+    return transitions, joint, emissions, start
 
 
 def _differentiated(
@@ -139,53 +151,70 @@ def _differentiated(
 
 def own_class(case: Case, batch: int) -> Gradients:
     """torch-struct's ``SemiMarkovCRF`` on materialised potentials."""
-    transitions, joint, emitted, _ = _leaves(case, batch)
-    edges = emitted[..., :, None] + transitions.t()
-    void = torch.full_like(edges[:, :, :1], -1e9)
-    first = torch.zeros(edges.shape[-1]).index_fill(0, torch.arange(1, edges.shape[-1]), -1e9)
-    edges = torch.cat([void, edges], dim=2)
-    edges = torch.cat([edges[:, :1] + first, edges[:, 1:]], dim=1)
+    transitions, joint, emissions, _ = _leaves(case, batch)
+    edges = emissions[..., :, None] + transitions.t()
+    # No segment is empty, and the first one comes from state 0.
+    empty = torch.full_like(edges[:, :, :1], NEVER)
+    edges = torch.cat([empty, edges], dim=2)
+    states = edges.shape[-1]
+    from_first_state = torch.zeros(states).index_fill(0, torch.arange(1, states), NEVER)
+    edges = torch.cat([edges[:, :1] + from_first_state, edges[:, 1:]], dim=1)
     return _differentiated(torch_struct.SemiMarkovCRF(edges).partition.sum(), transitions, joint)
 
 
 def agreement(left: Gradients, right: Gradients) -> float:
-    """Largest relative distance of value and gradients (gradients relative to their largest entry)."""
+    """Largest relative distance of value and gradients.
+
+    Of gradients relative to their largest entry.
+    """
     gaps = [abs(left[0] - right[0]) / abs(right[0])]
-    gaps += [
-        float((a - b).abs().max() / b.abs().max()) for a, b in zip(left[1:], right[1:], strict=True)
-    ]
+    for ours, theirs in zip(left[1:], right[1:], strict=True):
+        gaps.append(float((ours - theirs).abs().max() / theirs.abs().max()))
     return max(gaps)
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """Processor time of one call, user and system: with one thread it is wall time on a machine of one's own."""
+    """Processor time of one call, user and system.
+
+    With one thread it is wall time on a machine of one's own.
+    """
     started = time.process_time()
     run()
     return time.process_time() - started
 
 
+def fastest(run: Callable[[], object]) -> float:
+    """Least processor time of eight calls."""
+    return min(seconds(run) for _ in range(8))
+
+
 def bytes_per_sequence(case: Case, batch: int) -> float:
-    """Memory that one more sequence costs us: traced array allocations of a batch over those of half of it."""
+    """Memory that one more sequence costs us.
+
+    Traced array allocations of a batch over those of half of it.
+    """
     peaks = []
     for size in (batch // 2, batch):
         tracemalloc.start()
         ours(case, size)
-        peaks.append(tracemalloc.get_traced_memory()[1])
+        _, peak = tracemalloc.get_traced_memory()
+        peaks.append(peak)
         tracemalloc.stop()
     return (peaks[1] - peaks[0]) / (batch - batch // 2)
 
 
 def saved_bytes(run: Callable[[], object]) -> float:
-    """What autograd keeps for the backward pass of one call, each storage counted once."""
-    storages = {}
+    """What autograd saves for the backward pass of one call, each storage counted once."""
+    sizes = {}
 
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
-        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         run()
-    return float(sum(storages.values()))
+    return float(sum(sizes.values()))
 
 
 @dataclass(frozen=True)
@@ -198,28 +227,32 @@ class Machine:
     @classmethod
     def measured(cls) -> Machine:
         """Best of several runs."""
-        square, vector = torch.randn(1536, 1536), np.ones(30_000_000, np.float32)
-        target = np.empty_like(vector)
-        gemm = min(seconds(lambda: torch.mm(square, square)) for _ in range(8))
-        copy = min(seconds(lambda: np.copyto(target, vector)) for _ in range(8))
-        return cls(2 * 1536**3 / gemm, 2 * vector.nbytes / copy)
+        square = torch.randn(1536, 1536)
+        source = np.ones(30_000_000, np.float32)
+        target = np.empty_like(source)
+        gemm = fastest(lambda: torch.mm(square, square))
+        copy = fastest(lambda: np.copyto(target, source))
+        return cls(2 * 1536**3 / gemm, 2 * source.nbytes / copy)
 
     def floor(self, states: int, batch: int) -> tuple[float, float, float]:
-        """Operations and bytes per token, and the seconds that the larger of the two needs at least.
+        """Operations and bytes per token, and the seconds that they need at least.
 
-        Operations: three C x C products (forward, backward, transition counts) and three gather-multiply-adds
-        of K rows. Bytes: four vectors written and read once, the table read thrice and its gradient written, per batch.
+        Operations: three C x C products (forward, backward, transition counts) and three
+        gather-multiply-adds of K rows. Bytes: four vectors written and read once, the table read
+        thrice and its gradient written, per batch. The larger of the two decides.
         """
         operations = 6 * states**2 + 3 * 3 * DURATIONS * states
-        moved = 8 * 4 * states + 4 * ROWS * states * 4 / (batch * TOKENS)
+        bytes_of_table = 4 * ROWS * states * 4 / (batch * TOKENS)
+        moved = 8 * 4 * states + bytes_of_table
         return operations, moved, max(operations / self.flops, moved / self.bandwidth)
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is printed for one number of states; speeds are tokens per second, value and all gradients.
+    """What is printed for one number of states.
 
-    ``ratio`` is against the lean scan, ``ratio_tuned`` against its unbound variant, each at its best batch size.
+    Speeds are tokens per second, value and all gradients. ``ratio`` is against the lean scan,
+    ``ratio_tuned`` against its unbound variant, each at its best batch size.
     """
 
     states: int
@@ -244,23 +277,27 @@ class Row:
 
 def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
     """One comparison: agreement first, then every side's best batch, then alternated rounds."""
+    # All sides compute the same.
     case, workspace = Case.random(states, max(batch, *PEER_BATCHES)), Workspace()
     reference = ours(case, 1)
-    gap = max(agreement(reference, peer(case, 1)) for peer in (lean, tuned))
-    runs = {lean: best_batch(lean, case), tuned: best_batch(tuned, case), ours: batch}
-    ours(case, batch, workspace)
-    speeds = {side: [] for side in runs}
+    gap_of_lean = agreement(reference, lean(case, 1))
+    gap_of_tuned = agreement(reference, tuned(case, 1))
+    # Each at its best batch, in turns.
+    batches = {lean: best_batch(lean, case), tuned: best_batch(tuned, case), ours: batch}
+    works = {
+        lean: partial(lean, case, batches[lean]),
+        tuned: partial(tuned, case, batches[tuned]),
+        ours: partial(ours, case, batch, workspace),
+    }
+    works[ours]()
+    speeds: dict[Side, list[float]] = defaultdict(list)
     for _ in range(rounds):
-        for side, size in runs.items():
-            extra = (workspace,) if side is ours else ()
-            speeds[side].append(
-                size * TOKENS / seconds(lambda side=side, size=size, x=extra: side(case, size, *x))
-            )
+        for side, work in works.items():
+            speeds[side].append(batches[side] * TOKENS / seconds(work))
     medians = {side: statistics.median(values) for side, values in speeds.items()}
+    # What bounds them.
     operations, moved, floor = machine.floor(states, batch)
-    product = (
-        4.0 * 256 * (DURATIONS * states) ** 3
-    )  # its first merge: 512 padded positions, (KC)^3 products a pair
+    bytes_of_class = _class_bytes(states)
     return Row(
         states=states,
         ratio=medians[ours] / medians[lean],
@@ -270,42 +307,67 @@ def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
         tokens_per_second=medians[ours],
         batch=batch,
         lean_tokens_per_second=medians[lean],
-        lean_batch=runs[lean],
-        lean_bytes_per_sequence=saved_bytes(lambda: lean(case, 1)),
+        lean_batch=batches[lean],
+        lean_bytes_per_sequence=saved_bytes(partial(lean, case, 1)),
         tuned_tokens_per_second=medians[tuned],
-        tuned_batch=runs[tuned],
-        class_tokens_per_second=_class_speed(case, product),
-        class_bytes=product,
+        tuned_batch=batches[tuned],
+        class_tokens_per_second=_class_speed(case, bytes_of_class),
+        class_bytes=bytes_of_class,
         operations_per_token=operations,
         bytes_per_token=moved,
         floor_tokens_per_second=1 / floor,
-        largest_disagreement=gap,
+        largest_disagreement=max(gap_of_lean, gap_of_tuned),
     )
 
 
-def best_batch(peer: Callable[[Case, int], Gradients], case: Case) -> int:
-    """The batch size at which a peer is fastest, one run each; it stops growing where it has clearly become slower."""
-    speeds = {}
+def best_batch(peer: Side, case: Case) -> int:
+    """The batch size at which a peer is fastest, one run each.
+
+    It stops growing where it has clearly become slower.
+    """
+    speeds: dict[int, float] = {}
     for size in PEER_BATCHES:
-        speeds[size] = size / seconds(lambda size=size: peer(case, size))
-        if speeds[size] < 0.6 * max(speeds.values()):
+        speeds[size] = size / seconds(partial(peer, case, size))
+        if speeds[size] < CLEARLY_SLOWER * max(speeds.values()):
             break
-    return max(speeds, key=speeds.get)
+    return max(speeds, key=lambda size: speeds[size])
 
 
-def _class_speed(case: Case, chart: float) -> float | None:
-    return TOKENS / seconds(lambda: own_class(case, 1)) if chart < CLASS_LIMIT else None
+def _class_bytes(states: int) -> float:
+    """Bytes of the first merge of torch-struct's class: 512 padded positions, (KC)^3 a pair."""
+    return 4.0 * 256 * (DURATIONS * states) ** 3
 
 
-def rows(arguments: argparse.Namespace) -> Iterator[Row]:
+def _class_speed(case: Case, bytes_of_class: float) -> float | None:
+    """Tokens per second of torch-struct's class; None where it would need too much memory."""
+    if bytes_of_class >= CLASS_LIMIT:
+        return None
+    return TOKENS / seconds(lambda: own_class(case, 1))
+
+
+def rows(options: argparse.Namespace) -> Iterator[Row]:
     """Measure every number of states in turn."""
     machine = Machine.measured()
-    print(
-        f"one thread: {machine.flops / 1e9:.0f} GFLOP/s, {machine.bandwidth / 1e9:.1f} GB/s",
-        file=sys.stderr,
+    gflops, gigabytes = machine.flops / 1e9, machine.bandwidth / 1e9
+    print(f"one thread: {gflops:.0f} GFLOP/s, {gigabytes:.1f} GB/s", file=sys.stderr)
+    for states in options.states:
+        yield measure(states, machine=machine, batch=options.batch, rounds=options.rounds)
+
+
+def text_of(row: Row) -> str:
+    """A row for people."""
+    speeds = (
+        f"{row.tokens_per_second:,.0f} tok/s against {row.lean_tokens_per_second:,.0f}"
+        f" (batch {row.lean_batch})"
     )
-    for states in arguments.states:
-        yield measure(states, machine=machine, batch=arguments.batch, rounds=arguments.rounds)
+    ratios = f"{row.ratio:.1f} times, {row.ratio_tuned:.1f} of tuned"
+    memory = f"{row.bytes_per_sequence / 1e6:.2f} MB/sequence"
+    floor = (
+        f"{row.fraction_of_roofline:.0%} of the floor ({row.operations_per_token / 1e6:.2f} MFLOP,"
+        f" {row.bytes_per_token / 1e3:.1f} kB per token)"
+    )
+    gap = f"gap {row.largest_disagreement:.1e}"
+    return f"C={row.states}: {speeds}: {ratios}; {memory}; {floor}; {gap}"
 
 
 def main() -> None:
@@ -317,19 +379,10 @@ def main() -> None:
     parser.add_argument("--states", type=int, nargs="+", default=list(STATES))
     parser.add_argument("--batch", type=int, default=64, help="our sequences per scan")
     parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    for row in rows(arguments):
-        if arguments.json:
-            print(json.dumps(asdict(row)), flush=True)
-        else:
-            print(
-                f"C={row.states}: {row.tokens_per_second:,.0f} tok/s against {row.lean_tokens_per_second:,.0f} "
-                f"(batch {row.lean_batch}): {row.ratio:.1f} times, {row.ratio_tuned:.1f} of tuned; {row.bytes_per_sequence / 1e6:.2f} MB/sequence; "
-                f"{row.fraction_of_roofline:.0%} of the floor ({row.operations_per_token / 1e6:.2f} MFLOP, "
-                f"{row.bytes_per_token / 1e3:.1f} kB per token); gap {row.largest_disagreement:.1e}",
-                flush=True,
-            )
+    for row in rows(options):
+        print(json.dumps(asdict(row)) if options.json else text_of(row), flush=True)
 
 
 if __name__ == "__main__":

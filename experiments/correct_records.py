@@ -82,10 +82,11 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
                 corrected[positions[id(old)]] = new
         # A difference of two means.
         elif record["metric"] == "pairwise_accuracy_difference":
-            first, second = (trainings.get(key, []) for key in compared(record))
+            scorer, other_scorer = compared(record)
+            first, second = trainings.get(scorer, []), trainings.get(other_scorer, [])
             if len(first) > 1 and len(second) > 1:
                 corrected[position] = correct_difference(record, first, second)
-    return [with_share_intervals(record) for record in with_units(corrected)]
+    return list(map(with_share_intervals, with_units(corrected)))
 
 
 def correct_difference(record: Raw, first: Sequence[Raw], second: Sequence[Raw]) -> Raw:
@@ -183,7 +184,10 @@ def correct_mean(mean: Raw, trainings: Sequence[Raw]) -> tuple[Raw, list[Raw]]:
         own_details = member.get("details", {})
         member["details"] = {key: own_details[key] for key in own_details if key not in details}
     first["details"] |= details
-    documents = {key: value for key, value in mean.items() if key not in (*TEST, "details")}
+    # The mean has a test and an interval of its own.
+    documents = dict(mean)
+    for key in (*TEST, "details"):
+        documents.pop(key, None)
     records = [Record(**member) for member in members]
     corrected = mean_of_trainings(Record(**documents), records).to_json()
     return corrected, [record.to_json() for record in records]

@@ -1,12 +1,14 @@
-"""Sentences of a Wikipedia dump from which the reader lost text: counted against the raw wikitext, by what was lost.
+"""Sentences of a Wikipedia dump from which the reader lost text, by what was lost.
 
-    PYTHONPATH=src python experiments/damaged_sentences.py ../shared/data/wikipedia_dump_sample [--json] [--show 60]
+    PYTHONPATH=src python experiments/damaged_sentences.py ../shared/data/wikipedia_dump_sample
 
-A sentence is damaged if a template or tag that shows text stands inside it in the page's wikitext, and the words before and after it
-follow each other in what the reader gives. A place with fewer than three words around it is too common to be found and is not judged. What shows text is decided here, from the names alone and with no rule of the reader: every
-template that is not in ``SHOWS_NOTHING``. A sentence that the reader itself left out is counted as struck, by what left the hole.
-``--show N`` prints N lines drawn at random among the places, each with what the reader makes of it, to be judged by eye.
-Nothing is written.
+They are counted against the raw wikitext. A sentence is damaged if a template or tag that shows
+text stands inside it in the page's wikitext, and the words before and after it follow each other in
+what the reader gives. One with fewer than three words around it could be found anywhere and is not
+judged. What shows text is decided here, from the names alone and with no rule of the reader: every
+template that is not in ``SHOWS_NOTHING``. A sentence that the reader itself left out is counted as
+struck, by what left the hole. ``--show N`` prints N random lines with such a template or tag, each
+with what the reader makes of it, to be judged by eye. Nothing is written.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,19 +28,27 @@ from longform.datasets.wikipedia.dump import Page, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import sections
 from longform.text.sentences import sentences
 
-# Templates of the English Wikipedia that add nothing to a sentence: notes, sources behind it, layout, marks of maintenance.
+# Templates of the English Wikipedia that add nothing to a sentence: notes, sources behind it,
+# layout, marks of maintenance.
 SHOWS_NOTHING = re.compile(
-    r"(?:sfn|efn|harv|ref|r$|rp$|rma$|note|cite|citation|vcite|cn$|fact$|better|clarif|which|who|whom|when|where|why|vague|dubious"
-    r"|page needed|full$|by whom|according|verif|failed|not in|unreliable|weasel|pov|peacock|disputed|relevance|update|dead|wayback|webarchive"
-    r"|qualify|synthesis|original research|specify|attribution|anchor|clear|br$|-$|flagicon|flag icon|audio|listen|issn|isbn|oclc|doi|pmid"
-    r"|commons|wiki|portal|main|see|about|further|details|for$|other|use |infobox|toc|defaultsort|#tag|inflation-fn|.* icon$|.*needed.*"
-    r"|.*inline.*|coord|refimprove|italic|displaytitle|sister|pp-|nowrap (?:begin|end)|div col|col|image|css|legend|shy|zwsp|wbr)"
+    r"(?:sfn|efn|harv|ref|r$|rp$|rma$|note|cite|citation|vcite|cn$|fact$|better|clarif|which|who"
+    r"|whom|when|where|why|vague|dubious|page needed|full$|by whom|according|verif|failed"
+    r"|not in|unreliable|weasel|pov|peacock|disputed|relevance|update|dead|wayback|webarchive"
+    r"|qualify|synthesis|original research|specify|attribution|anchor|clear|br$|-$|flagicon"
+    r"|flag icon|audio|listen|issn|isbn|oclc|doi|pmid|commons|wiki|portal|main|see|about"
+    r"|further|details|for$|other|use |infobox|toc|defaultsort|#tag|inflation-fn|.* icon$"
+    r"|.*needed.*|.*inline.*|coord|refimprove|italic|displaytitle|sister|pp-|nowrap (?:begin"
+    r"|end)|div col|col|image|css|legend|shy|zwsp|wbr)"
 )
 SPACES = re.compile(r"nbsp|spaces?|thinsp|hair ?sp|emsp|ensp")
 SIGNS = re.compile(
-    r"['\" -]+|'s|n?dash|m?dash\w*|snds?|spaced .*|spnd.*|dot|·|eqm|bull|okina|hyphen|ndash|mdash|!|=|pi|degree|music|clarify"
+    r"['\" -]+|'s|n?dash|m?dash\w*|snds?|spaced .*|spnd.*|dot|·|eqm|bull|okina|hyphen|ndash|mdash"
+    r"|!|=|pi|degree|music|clarify"
 )
 TAGS = "math|chem|ce|sub|sup|br|p|h3|td|nowiki|code|syntaxhighlight|hiero|score"
+BLOCKS = ("<br>", "<p>", "<h3>", "<td>")  # what follows them begins a line
+# Lines that are no prose: cells of tables, headings, pictures.
+NO_PROSE = ("|", "!", "{|", "=", "[[File", "[[Image", "[[file")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _REFERENCE = re.compile(
     r"<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>|<(gallery|timeline)\b.*?</\1\s*>",
@@ -47,32 +57,65 @@ _REFERENCE = re.compile(
 _TAG = re.compile(rf"<(?P<tag>{TAGS})\b[^<>]*>(?:(?P<inside>[^<>]*)</(?P=tag)\s*>)?", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-WORDS = 3  # before and after, to find the place in the reader's text
+WORDS = 3  # before and after, to find the occurrence in the reader's text
 WORDS_OF_ONE_SIDE = 10  # where the line begins or ends with the template
 
 
 @dataclass(frozen=True)
-class Place:
-    """A template or tag in a line of wikitext, with the words around it."""
+class Span:
+    """A template or tag in wikitext.
+
+    Attributes:
+        start, end: where it stands.
+        tag: its name in lower case; a template has none.
+        is_quiet: whether it is a template that shows nothing.
+    """
+
+    start: int
+    end: int
+    tag: str
+    is_quiet: bool
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """A template or tag in a line of wikitext, with the words around it.
+
+    Attributes:
+        name: of the template, or of the tag in angle brackets.
+        line: of wikitext.
+        before, after: words.
+        inside: words of its own content.
+        tokens: words and signs on both sides, for a tag whose content is signs alone.
+    """
 
     name: str
     line: str
     before: tuple[str, ...]
     after: tuple[str, ...]
-    inside: tuple[str, ...]  # words of its own content
-    tokens: tuple[
-        tuple[str, ...], tuple[str, ...]
-    ]  # words and signs on both sides, for a tag that holds signs alone
+    inside: tuple[str, ...]
+    tokens: tuple[str, ...]
 
 
 @dataclass
 class Counts:
-    """What a dump's sentences lost."""
+    """What a dump's sentences lost.
+
+    Attributes:
+        pages: articles.
+        sentences: given by the reader.
+        occurrences: templates and tags that show text, inside a line.
+        damaged: sentences given with text missing.
+        damaged_pages: pages with such a sentence.
+        damaged_by: templates and tags, by how many sentences each damaged.
+        struck_by: the same of sentences that the reader left out.
+        examples: page, line and name of every occurrence.
+    """
 
     pages: int = 0
-    sentences: int = 0  # given by the reader
-    places: int = 0  # templates and tags that show text, inside a line
-    damaged: int = 0  # sentences given with text missing
+    sentences: int = 0
+    occurrences: int = 0
+    damaged: int = 0
     damaged_pages: int = 0
     damaged_by: Counter[str] = field(default_factory=Counter)
     struck_by: Counter[str] = field(default_factory=Counter)
@@ -110,42 +153,63 @@ def words(wikitext: str) -> list[str]:
     return _WORD.findall(html.unescape(re.sub(r"<[^<>]*>|'{2,}", "", text)))
 
 
-def places(wikitext: str) -> Iterator[Place]:
+def occurrences(wikitext: str) -> Iterator[Occurrence]:
     """Templates and tags that show text, with other words on their line."""
     text = _REFERENCE.sub("", _COMMENT.sub("", wikitext))
     text = re.sub(r"^[ :]*\{\|.*?^[ ]*\|\}", "", text, flags=re.DOTALL | re.MULTILINE)  # tables
-    spans = [(start, end, "") for start, end in templates(text)]
-    spans += [
-        (tag.start(), tag.end(), tag["tag"].lower())
-        for tag in _TAG.finditer(text)
-        if not any(start <= tag.start() < end for start, end, _ in spans)
-    ]
-    spans.sort()
-    quiet = [_quiet(text[start:end], tag) for start, end, tag in spans]
-    for number, (start, end, tag) in enumerate(spans):
-        if quiet[number]:
-            continue
-        first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-        last = len(text) if last < 0 else last
-        line = text[first:last]
-        if "\n" in text[start:end] or line.lstrip().startswith(
-            ("|", "!", "{|", "=", "[[File", "[[Image", "[[file")
-        ):
-            continue
-        before = _beside(text, spans, quiet, number, first, -1)
-        after = _beside(text, spans, quiet, number, last, 1)
-        if before is None or after is None or not (before or after):
-            continue
-        if len(before) + len(after) < WORDS:
-            continue
-        if tag:
-            inside = words(_TAG.fullmatch(text[start:end])["inside"] or "")  # type: ignore[index]
-        else:
-            inside = words(max(text[start + 2 : end - 2].split("|")[1:], key=len, default=""))
-        limit = WORDS if before and after else WORDS_OF_ONE_SIDE
-        tokens = (_shown_tokens(text[first:start])[-4:], _shown_tokens(text[end:last])[:4])
-        name = f"<{tag}>" if tag else template_name(text[start:end])
-        yield Place(name, line, tuple(before[-limit:]), tuple(after[:limit]), tuple(inside), tokens)
+    spans = spans_of(text)
+    for number, span in enumerate(spans):
+        if not span.is_quiet:
+            occurrence = _occurrence(text, spans, number)
+            if occurrence is not None:
+                yield occurrence
+
+
+def spans_of(text: str) -> list[Span]:
+    """Templates, and tags outside of them, in the order of the text."""
+    spans = []
+    for start, end in templates(text):
+        name = template_name(text[start:end])
+        spans.append(Span(start, end, "", SHOWS_NOTHING.match(name) is not None))
+    outermost = list(spans)
+    for tag in _TAG.finditer(text):
+        if not any(span.start <= tag.start() < span.end for span in outermost):
+            spans.append(Span(tag.start(), tag.end(), tag["tag"].lower(), False))
+    return sorted(spans, key=lambda span: (span.start, span.end, span.tag))
+
+
+def _occurrence(text: str, spans: Sequence[Span], number: int) -> Occurrence | None:
+    """A template or tag with what is around it.
+
+    None where it stands in no line of prose, or where there are too few words around it.
+    """
+    # Its line.
+    span = spans[number]
+    piece = text[span.start : span.end]
+    first, last = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end)
+    if last < 0:
+        last = len(text)
+    line = text[first:last]
+    if "\n" in piece or line.lstrip().startswith(NO_PROSE):
+        return None
+    # The words before and after it.
+    before = _words_before(text, spans, number, first)
+    after = _words_after(text, spans, number, last)
+    if before is None or after is None or len(before) + len(after) < WORDS:
+        return None
+    limit = WORDS if before and after else WORDS_OF_ONE_SIDE
+    # Its name and content.
+    if span.tag:
+        name = f"<{span.tag}>"
+        inside = words(_TAG.fullmatch(piece)["inside"] or "")  # type: ignore[index]
+    else:
+        name = template_name(piece)
+        inside = words(max(piece[2:-2].split("|")[1:], key=len, default=""))
+    left, right = text[first : span.start], text[span.end : last]
+    tokens = (*_shown_tokens(left)[-4:], *_shown_tokens(right)[:4])
+    return Occurrence(
+        name, line, tuple(before[-limit:]), tuple(after[:limit]), tuple(inside), tokens
+    )
 
 
 def _shown_tokens(wikitext: str) -> tuple[str, ...]:
@@ -153,75 +217,95 @@ def _shown_tokens(wikitext: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(html.unescape(text)))
 
 
-def _quiet(piece: str, tag: str) -> bool:
-    return not tag and SHOWS_NOTHING.match(template_name(piece)) is not None
-
-
 def template_name(piece: str) -> str:
-    """The name in lower case of a template given with its braces."""
-    return (
-        re.split(r"[|\n}]|(?<=[^#]):", piece[2:], maxsplit=1)[0].strip().lower().replace("_", " ")
-    )
+    """The name in lower case of a template, its braces around it."""
+    name, *_ = re.split(r"[|\n}]|(?<=[^#]):", piece[2:], maxsplit=1)
+    return name.strip().lower().replace("_", " ")
 
 
-def _beside(
-    text: str,
-    spans: list[tuple[int, int, str]],
-    quiet: list[bool],
-    number: int,
-    limit: int,
-    step: int,
-) -> list[str] | None:
-    """Words on one side up to the next template or tag that shows text; None if that one touches."""
-    pieces: list[str] = []
-    at = spans[number][1] if step > 0 else spans[number][0]
-    other = number + step
-    while 0 <= other < len(spans) and (
-        spans[other][0] < limit if step > 0 else spans[other][1] > limit
-    ):
-        start, end, _ = spans[other]
-        piece = text[at:start] if step > 0 else text[end:at]
-        pieces.append(piece)
-        at = end if step > 0 else start
-        if not quiet[other]:
-            around = words("".join(pieces if step > 0 else pieces[::-1]))
-            return around or None
-        other += step
-    pieces.append(text[at:limit] if step > 0 else text[limit:at])
-    return words("".join(pieces if step > 0 else pieces[::-1]))
+def _words_before(text: str, spans: Sequence[Span], number: int, limit: int) -> list[str] | None:
+    """Words from the last template or tag that shows text, or from a limit.
+
+    None if that one touches.
+    """
+    end, shown = spans[number].start, ""
+    for span in reversed(spans[:number]):
+        if span.end <= limit:
+            break
+        shown = text[span.end : end] + shown
+        end = span.start
+        if not span.is_quiet:
+            return words(shown) or None
+    return words(text[limit:end] + shown)
 
 
-def lost(place: Place, text: str) -> int | None:
-    """Where in the reader's text the words around a place follow each other with nothing between; None if nowhere."""
-    before, after = (r"\W+".join(map(re.escape, side)) for side in (place.before, place.after))
-    if place.name in ("<br>", "<p>", "<h3>", "<td>"):
-        following = place.inside or place.after
-        if not place.before or not following:
-            return None
-        match = re.search(rf"{before}[^\w\s]*{re.escape(following[0])}", text)
-    elif SPACES.fullmatch(place.name) or SIGNS.fullmatch(place.name):
-        gap = "" if SPACES.fullmatch(place.name) else r"\s?"  # a sign shows more than a blank
-        match = re.search(rf"{before}{gap}{after}", text) if place.before and place.after else None
-    elif place.name.startswith("<") and not place.inside and place.name != "<math>":
-        match = re.search(
-            r"\s*".join(re.escape(token) for side in place.tokens for token in side), text
-        )
-    elif (
-        place.name == "<sup>"
-        and place.before
-        and place.before[-1].isdigit()
-        and place.inside[0].isdigit()
-    ):
-        match = re.search(before + re.escape(place.inside[0]), text)  # 10<sup>6</sup> as 106
-    elif place.before and place.after:
-        match = re.search(rf"\b{before}\W*{after}\b", text)
-    elif place.inside and re.search(r"\W+".join(map(re.escape, place.inside[:WORDS])), text):
-        match = None  # a block of its own
-    elif place.before:
-        match = re.search(rf"\b{before}[^\w\n]*(?:\n|\Z)", text)
-    else:
-        match = re.search(rf"(?:\n|\A)[^\w\n]*{after}\b", text)
+def _words_after(text: str, spans: Sequence[Span], number: int, limit: int) -> list[str] | None:
+    """Words up to the next template or tag that shows text, or to a limit.
+
+    None if that one touches.
+    """
+    start, shown = spans[number].end, ""
+    for span in spans[number + 1 :]:
+        if span.start >= limit:
+            break
+        shown += text[start : span.start]
+        start = span.end
+        if not span.is_quiet:
+            return words(shown) or None
+    return words(shown + text[start:limit])
+
+
+def lost(occurrence: Occurrence, text: str) -> int | None:
+    """Where in the reader's text the words around an occurrence follow each other directly.
+
+    None if nowhere.
+    """
+    pattern = _pattern_of_loss(occurrence, text)
+    match = re.search(pattern, text) if pattern else None
     return match.start() + len(match[0]) // 2 if match else None
+
+
+def _pattern_of_loss(occurrence: Occurrence, text: str) -> str | None:
+    """What stands in the reader's text if an occurrence's content was lost; None if unknown."""
+    before, after = _phrase(occurrence.before), _phrase(occurrence.after)
+    has_both = bool(occurrence.before and occurrence.after)
+    # A break whose next line begins without a gap.
+    if occurrence.name in BLOCKS:
+        following = occurrence.inside or occurrence.after
+        if not occurrence.before or not following:
+            return None
+        return rf"{before}[^\w\s]*{re.escape(following[0])}"
+    # A blank or a sign; the latter shows more than a blank.
+    if SPACES.fullmatch(occurrence.name):
+        return before + after if has_both else None
+    if SIGNS.fullmatch(occurrence.name):
+        return rf"{before}\s?{after}" if has_both else None
+    # A tag whose content is signs alone.
+    if occurrence.name.startswith("<") and not occurrence.inside and occurrence.name != "<math>":
+        return r"\s*".join(map(re.escape, occurrence.tokens))
+    # 10<sup>6</sup> as 106.
+    if occurrence.name == "<sup>" and _joins_numbers(occurrence):
+        return before + re.escape(occurrence.inside[0])
+    # Words between words, or at an end of a line, unless they stand elsewhere as a block.
+    if has_both:
+        return rf"\b{before}\W*{after}\b"
+    if occurrence.inside and re.search(_phrase(occurrence.inside[:WORDS]), text):
+        return None
+    if occurrence.before:
+        return rf"\b{before}[^\w\n]*(?:\n|\Z)"
+    return rf"(?:\n|\A)[^\w\n]*{after}\b"
+
+
+def _joins_numbers(occurrence: Occurrence) -> bool:
+    """Whether a number comes before a number inside."""
+    if not occurrence.before:
+        return False
+    return occurrence.before[-1].isdigit() and occurrence.inside[0].isdigit()
+
+
+def _phrase(sequence: Sequence[str]) -> str:
+    """A pattern of words that follow each other."""
+    return r"\W+".join(map(re.escape, sequence))
 
 
 def measure(folder: Path) -> Counts:
@@ -229,32 +313,29 @@ def measure(folder: Path) -> Counts:
     counts = Counts()
     for page in pages(folder):
         counts.pages += 1
-        text = "\n".join(body for _, body in _sections(page.text, counts.struck_by))
+        text = "\n".join(body for _, body in sections(page.text, counts.struck_by))
         spans = list(_sentences(text))
         counts.sentences += len(spans)
+        # The first loss of each sentence.
         damaged: dict[tuple[int, int], str] = {}
-        for place in places(page.text):
-            counts.places += 1
-            position = lost(place, text)
+        for occurrence in occurrences(page.text):
+            counts.occurrences += 1
+            counts.examples.append((page.title, occurrence.line, occurrence.name))
+            position = lost(occurrence, text)
             if position is not None:
-                span = next(
-                    ((start, end) for start, end in spans if start <= position <= end),
-                    (position, position),
-                )
-                damaged.setdefault(span, place.name)
-            counts.examples.append((page.title, place.line, place.name))
+                damaged.setdefault(_sentence_at(spans, position), occurrence.name)
         counts.damaged += len(damaged)
         counts.damaged_pages += bool(damaged)
         counts.damaged_by.update(damaged.values())
     return counts
 
 
-def _sections(wikitext: str, struck: Counter[str]) -> list[tuple[str, str]]:
-    """The reader's sections; one from before sentences were struck takes the text alone."""
-    try:
-        return sections(wikitext, struck)
-    except TypeError:
-        return sections(wikitext)
+def _sentence_at(spans: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
+    """The sentence around a position; between two, the position itself."""
+    for start, end in spans:
+        if start <= position <= end:
+            return start, end
+    return position, position
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -271,7 +352,7 @@ def report(counts: Counts) -> dict[str, Any]:
     return {
         "articles": counts.pages,
         "sentences": total,
-        "templates_and_tags_in_lines": counts.places,
+        "templates_and_tags_in_lines": counts.occurrences,
         "with_a_hole_before_striking": counts.damaged + struck,
         "struck": struck,
         "struck_percent": round(100 * struck / total, 2),
@@ -283,35 +364,32 @@ def report(counts: Counts) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Measure and print."""
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("folder", type=Path, help="a dump, or a folder of dumps (.bz2)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    parser.add_argument(
-        "--show",
-        type=int,
-        default=0,
-        metavar="N",
-        help="print N random lines and what the reader makes of them",
-    )
+    show = "print N random lines and what the reader makes of them"
+    parser.add_argument("--show", type=int, default=0, metavar="N", help=show)
     parser.add_argument("--seed", type=int, default=0, help="of the sentences that are shown")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """Measure and print."""
+    options = arguments().parse_args()
     counts = measure(options.folder)
     numbers = report(counts)
     if options.json:
         print(json.dumps(numbers, indent=2, ensure_ascii=False))
     else:
         for name, value in numbers.items():
-            shown = (
-                ", ".join(f"{key} {count}" for key, count in value.items())
-                if isinstance(value, dict)
-                else value
-            )
-            print(f"{name.replace('_', ' '):>28}: {shown}")
+            if isinstance(value, dict):
+                value = ", ".join(f"{key} {count}" for key, count in value.items())
+            print(f"{name.replace('_', ' '):>28}: {value}")
     for title, line, name in random.Random(options.seed).sample(counts.examples, options.show):
-        read = " ".join(text for _, text in sections(line))
-        print(f"\n{title}, {name}\n  wikitext: {line}\n  reader:   {read or '(struck)'}")
+        shown = " ".join(text for _, text in sections(line))
+        print(f"\n{title}, {name}\n  wikitext: {line}\n  reader:   {shown or '(struck)'}")
 
 
 if __name__ == "__main__":

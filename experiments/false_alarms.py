@@ -1,17 +1,20 @@
-"""How often does ``longform criticize`` call human texts different from human texts, and does it see a damage? By critic.
+"""How often does ``longform criticize`` call human texts different from human texts? By critic.
 
-    PYTHONPATH=src python experiments/false_alarms.py --data ../shared/data --trials 1000 --minutes 15
+    PYTHONPATH=src python experiments/false_alarms.py --data ../shared/data --trials 1000
 
-A trial draws texts of one collection at random and halves them at random: one half is the real side, the other the generated one.
-Three kinds:
+A trial draws texts of one collection at random and halves them at random: one half is the real
+side, the other the generated one. Four kinds:
 
 - *halves*: nothing is done; every difference that is called one is a false alarm.
-- *unequal*: one side, drawn at random, is cut to its first half or quarter, and again nothing differs but length. Beside it the
-  alarms of a comparison that does not cut both sides to equal lengths (``uncut``).
-- *damaged*: the generated side has the damage that the critic is meant for; what is called a difference is its power.
+- *unequal*: one side, drawn at random, is cut to its first half or quarter, and again nothing
+  differs but length.
+- *uncut*: the same, by a comparison that does not cut both sides to equal lengths.
+- *damaged*: the generated side has the damage that the critic is meant for; what is called a
+  difference is its power.
 
-p below 0.05 by one critic alone is an alarm. Texts are cut to their first ``SENTENCES`` sentences, so that a trial is quick; a run
-that was stopped, or whose minutes are over, goes on where it was. Counts go to a JSON file, their table into a page.
+p below 0.05 by one critic alone is an alarm. Texts are cut to their first ``SENTENCES`` sentences,
+so that a trial is quick; a run that was stopped, or whose minutes are over, goes on where it was.
+Counts go to a JSON file, their table into a page.
 """
 
 from __future__ import annotations
@@ -43,74 +46,76 @@ SENTENCES = 16  # of each text
 TEXTS = 96  # of a trial, as many as HANNA has human stories
 SHARES = (0.5, 0.25)  # of a text that is left where lengths are unequal
 ALARM = 0.05
-PERMUTATIONS = 500  # a halving; p is told from 0.05 well enough
+PERMUTATIONS = 500  # of a halving; enough to tell p from 0.05
 KINDS = ("halves", "unequal", "uncut", "damaged")
 FEWER = {"uncut": 10, "damaged": 10}  # one trial in so many
 CITIES = "wikisection_city/wikisection_withSections.test.txt"
 STORIES = "hanna/hanna_llm_stories.csv"
-ELSEWHERE = {
-    "section order": "cities",
-    "persons": "stories",
-}  # where a critic is tried if it does not apply to a draw
+# Where a critic is tried if it does not apply to a draw.
+ELSEWHERE = {"section order": "cities", "persons": "stories"}
 OUT = Path("experiments/matrix/measured/false_alarms.json")
 PAGE = Path("docs/false_alarms.md")
 BEGIN, END = "<!-- false alarms -->", "<!-- end -->"
-
-# its rate was the one whose interval began above 5 % after 1,000 trials, so it was tried on draws of other numbers
+# Its rate was the one whose interval began above 5 % after 1,000 trials; so it was tried on draws
+# of other numbers.
 AGAIN = ("shared nouns", "unequal")
 AGAIN_FROM = 5000
 HUMAN = "-human"
 COLLECTIONS = ("cities", "stories", "both")
 
-Draw = np.random.Generator
+PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]er)\b")
+
+Documents = Sequence[Document]
+Collections = Mapping[str, Documents]
+Rng = np.random.Generator
 Rows = list[list[str]]  # sentences of each text
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help=f"folder with {CITIES} and {STORIES}")
-    parser.add_argument(
-        "--trials", type=int, default=1000, help="halves, and as many of unequal lengths (1000)"
-    )
+    trials = "halves, and as many of unequal lengths (1000)"
+    parser.add_argument("--trials", type=int, default=1000, help=trials)
     parser.add_argument("--minutes", type=float, default=15.0, help="of work before it stops (15)")
-    parser.add_argument(
-        "--again", type=int, default=0, help=f"further trials of {' at '.join(AGAIN)} lengths"
-    )
+    again = f"further trials of {' at '.join(AGAIN)} lengths"
+    parser.add_argument("--again", type=int, default=0, help=again)
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--page", type=Path, default=PAGE)
-    given = parser.parse_args(arguments)
-    record = read_json(given.out) if given.out.is_file() else {"done": {}, "counts": {}}
-    if given.data is not None:
-        cities, stories = _cities(given.data), _stories(given.data)
-        collections = {
-            "cities": cities,
-            "stories": stories,
-            "both": [*stories, *cities[: len(stories)]],
-        }
-        run(collections, record, given.trials, given.minutes, given.out)
-        if given.again:
-            record["again"] = {AGAIN[0]: again(collections, given.again)}
-            write_json(given.out, record)
-    text = given.page.read_text(encoding="utf-8")
-    head, _, rest = text.partition(BEGIN)
-    given.page.write_text(
-        f"{head}{BEGIN}\n{table(record)}{END}{rest.partition(END)[2]}", encoding="utf-8"
-    )
-    print(table(record))
+    return parser
 
 
-def _cities(data: Path) -> list[Document]:
-    """WikiSection's cities (Arnold et al. 2019), with section titles."""
-    return [
-        _first(document)
-        for document in wikisection.build(name="cities", seed=1, raw=data / CITIES).documents
-    ]
+def main(given: Sequence[str] | None = None) -> None:
+    """Go on with the trials where there are data, and write the table into the page."""
+    options = arguments().parse_args(given)
+    record = read_json(options.out) if options.out.is_file() else {"done": {}, "counts": {}}
+    if options.data is not None:
+        collections = read_collections(options.data)
+        run(collections, record, options.trials, options.minutes, options.out)
+        if options.again:
+            record["again"] = {AGAIN[0]: again(collections, options.again)}
+            write_json(options.out, record)
+    before, _, after = options.page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = after.partition(END)
+    rates = table(record)
+    text = f"{before}{BEGIN}\n{rates}{END}{after}"
+    options.page.write_text(text, encoding="utf-8")
+    print(rates)
 
 
-def _stories(data: Path) -> list[Document]:
-    """HANNA's human stories (Chhun et al. 2022)."""
-    documents = text_files.hanna(name="stories", seed=1, raw=data / STORIES).documents
-    return [_first(document) for document in documents if document.id.endswith(HUMAN)]
+def read_collections(data: Path) -> Collections:
+    """WikiSection's cities (Arnold et al. 2019), HANNA's human stories (Chhun et al. 2022), both.
+
+    Texts are cut to their first sentences; cities have section titles.
+    """
+    cities = []
+    for document in wikisection.build(name="cities", seed=1, raw=data / CITIES).documents:
+        cities.append(_first(document))
+    stories = []
+    for document in text_files.hanna(name="stories", seed=1, raw=data / STORIES).documents:
+        if document.id.endswith(HUMAN):
+            stories.append(_first(document))
+    return {"cities": cities, "stories": stories, "both": [*stories, *cities[: len(stories)]]}
 
 
 def _first(document: Document) -> Document:
@@ -129,53 +134,66 @@ def _cut(document: Document, limit: int) -> Document:
 
 
 def run(
-    collections: Mapping[str, Sequence[Document]],
-    record: dict[str, Any],
-    trials: int,
-    minutes: float,
-    out: Path,
+    collections: Collections, record: dict[str, Any], trials: int, minutes: float, out: Path
 ) -> None:
-    """Count alarms, a trial of every kind and collection after another, until the time is over or all are done."""
-    started = time.monotonic()
-    critics = quick_panels()
+    """Count alarms until the time is over or all trials are done.
+
+    Args:
+        collections: whose texts are drawn.
+        record: counts and what is done so far; it is changed in place.
+        trials: of random halves.
+        minutes: after which it stops.
+        out: where the record is saved.
+    """
+    start = time.monotonic()
+    critics = {panel.name: panel for panel in quick_panels()}
     for number in range(trials):
-        before = dict(record["done"])
-        for kind in KINDS:
-            every = FEWER.get(kind, 1)
-            if number % every or record["done"].get(kind, 0) * every > number:
-                continue
-            name = COLLECTIONS[number // every % len(COLLECTIONS)]
-            verdicts = trial(collections[name], kind, critics, number)
-            _count(record, name, kind, verdicts)
-            by_name = {panel.name: panel for panel in critics}
-            for critic, place in ELSEWHERE.items():
-                if critic not in verdicts and name != place:
-                    _count(
-                        record,
-                        place,
-                        kind,
-                        trial(collections[place], kind, [by_name[critic]], number),
-                    )
-            if kind == "damaged":
-                for critic in STRANGERS:
-                    _count(
-                        record,
-                        "cities",
-                        kind,
-                        {critic: strangers(collections, by_name[critic], number)},
-                    )
-            record["done"][kind] = number // every + 1
-        if record["done"] == before:
-            continue
-        seconds = time.monotonic() - started
-        if number % 20 == 19 or number + 1 == trials or seconds > 60 * minutes:
+        # A trial of every kind that is due.
+        waiting = [kind for kind in KINDS if _is_due(record, kind, number)]
+        for kind in waiting:
+            count_trial(collections, record, kind, critics, number)
+        # Save now and then.
+        seconds = time.monotonic() - start
+        is_over = seconds > 60 * minutes
+        if waiting and (number % 20 == 19 or number + 1 == trials or is_over):
             write_json(out, record)
             print(f"trial {number + 1} of {trials}: {seconds:.0f} s", flush=True)
-        if seconds > 60 * minutes:
+        if waiting and is_over:
             break
 
 
-def again(collections: Mapping[str, Sequence[Document]], trials: int) -> list[int]:
+def _is_due(record: Mapping[str, Any], kind: str, number: int) -> bool:
+    """Whether a trial of a kind is to be done, and is not done yet."""
+    every = FEWER.get(kind, 1)
+    return number % every == 0 and record["done"].get(kind, 0) * every <= number
+
+
+def count_trial(
+    collections: Collections,
+    record: dict[str, Any],
+    kind: str,
+    critics: Mapping[str, Panel],
+    number: int,
+) -> None:
+    """Add the verdicts of a trial to the counts; the collections take turns."""
+    turn = number // FEWER.get(kind, 1)
+    name = COLLECTIONS[turn % len(COLLECTIONS)]
+    verdicts = trial(collections[name], kind, list(critics.values()), number)
+    _count(record, name, kind, verdicts)
+    # Critics that do not apply to this collection.
+    for critic, other in ELSEWHERE.items():
+        if critic not in verdicts and name != other:
+            elsewhere = trial(collections[other], kind, [critics[critic]], number)
+            _count(record, other, kind, elsewhere)
+    # Critics whose damage takes texts of the other collection.
+    if kind == "damaged":
+        for critic in STRANGERS:
+            verdict = strangers(collections, critics[critic], number)
+            _count(record, "cities", kind, {critic: verdict})
+    record["done"][kind] = turn + 1
+
+
+def again(collections: Collections, trials: int) -> list[int]:
     """(alarms, trials) of the critic and kind in ``AGAIN``, on draws that the run did not have."""
     critic, kind = AGAIN
     critics = [panel for panel in quick_panels() if panel.name == critic]
@@ -191,210 +209,250 @@ def _count(
 ) -> None:
     """Add the verdicts of a trial to the counts of (alarms, trials)."""
     for critic, verdict in verdicts.items():
-        counts = record["counts"].setdefault(critic, {}).setdefault(f"{collection} {kind}", [0, 0])
+        cells = record["counts"].setdefault(critic, {})
+        counts = cells.setdefault(f"{collection} {kind}", [0, 0])
         counts[0] += int(verdict)
         counts[1] += 1
 
 
 def quick_panels() -> list[Panel]:
-    """The critics without a network; they mark nothing, and read each text once where each is read by itself."""
-    kept: dict[Any, dict[tuple[str, str], Any]] = {}
+    """The critics without a network; they mark nothing.
+
+    Those that read each text by itself read it once.
+    """
+    caches: dict[Any, dict[tuple[str, str], Any]] = {}
     critics = []
     for panel in panels(Options(packaged=False)):
         if panel.absent:
             continue
-        if panel.learns == "predictions" or panel.measure == "sections":
-            critics.append(replace(panel, spans=None))
-        else:
-            own = kept.setdefault(panel.reader, {})  # critics of nouns read alike
-            critics.append(
-                replace(panel, spans=None, reader=partial(_read_once, panel.reader, own))
-            )
+        quick = replace(panel, spans=None)
+        if panel.learns != "predictions" and panel.measure != "sections":
+            cache = caches.setdefault(panel.reader, {})  # critics of nouns read alike
+            quick = replace(quick, reader=partial(_read_once, panel.reader, cache))
+        critics.append(quick)
     return critics
 
 
 def _read_once(
     read: Callable[[Sequence[Excerpt]], list[Any]],
-    kept: dict[tuple[str, str], Any],
+    cache: dict[tuple[str, str], Any],
     documents: Sequence[Excerpt],
 ) -> list[Any]:
-    new = {(d.id, d.text): d for d in documents if (d.id, d.text) not in kept}
+    new = {}
+    for document in documents:
+        key = document.id, document.text
+        if key not in cache:
+            new[key] = document
     if new:
-        kept.update(zip(new, read(list(new.values())), strict=True))
-    return [replace(kept[d.id, d.text], split=d.split) for d in documents]
+        cache.update(zip(new, read(list(new.values())), strict=True))
+    predictions = []
+    for document in documents:
+        cached = cache[document.id, document.text]
+        predictions.append(replace(cached, split=document.split))
+    return predictions
 
 
 def trial(
-    documents: Sequence[Document], kind: str, critics: Sequence[Panel], number: int
+    documents: Documents, kind: str, critics: Sequence[Panel], number: int
 ) -> dict[str, bool]:
     """Whether each critic that applies calls the two sides different."""
     rng = generator("false alarms", kind, number, documents[0].id)
-    if kind != "damaged":
-        real, others = random_halves(documents, TEXTS, rng)
-        if kind in ("unequal", "uncut"):
-            real, others = one_side_cut(real, others, rng)
-        texts = compared(real, others, equal=kind != "uncut")
-        verdicts = {panel.name: alarm(panel, texts, number) for panel in critics}
-    else:
-        verdicts = {}
-        for panel in critics:
-            if panel.name in DAMAGES:
-                damage = DAMAGES[panel.name][1]
-                real, others = random_halves(documents, DAMAGED_TEXTS.get(panel.name, TEXTS), rng)
-                verdicts[panel.name] = alarm(
-                    panel, compared(real, damage(others, rng), equal=True), number
-                )
-    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+    if kind == "damaged":
+        return damaged_trial(documents, critics, number, rng)
+    real, others = random_halves(documents, TEXTS, rng)
+    if kind in ("unequal", "uncut"):
+        real, others = one_side_cut(real, others, rng)
+    texts = compared(real, others, equal=kind != "uncut")
+    verdicts = {}
+    for panel in critics:
+        verdict = alarm(panel, texts, number)
+        if verdict is not None:
+            verdicts[panel.name] = verdict
+    return verdicts
+
+
+def damaged_trial(
+    documents: Documents, critics: Sequence[Panel], number: int, rng: Rng
+) -> dict[str, bool]:
+    """Whether each critic sees its own damage, where it applies."""
+    verdicts = {}
+    for panel in critics:
+        if panel.name not in DAMAGES:
+            continue
+        _, damage = DAMAGES[panel.name]
+        real, others = random_halves(documents, DAMAGED_TEXTS.get(panel.name, TEXTS), rng)
+        texts = compared(real, damage(others, rng), equal=True)
+        verdict = alarm(panel, texts, number)
+        if verdict is not None:
+            verdicts[panel.name] = verdict
+    return verdicts
 
 
 def random_halves(
-    documents: Sequence[Document], count: int, rng: Draw
+    documents: Documents, count: int, rng: Rng
 ) -> tuple[list[Document], list[Document]]:
     """So many texts at random: one half as the real side, the other as the generated one."""
-    chosen = [documents[row] for row in rng.permutation(len(documents))[:count]]
-    middle = len(chosen) // 2
-    return chosen[middle:], [replace(document, split="generated") for document in chosen[:middle]]
+    sample = random_texts(documents, count, rng)
+    middle = len(sample) // 2
+    return sample[middle:], generated(sample[:middle])
+
+
+def random_texts(documents: Documents, count: int, rng: Rng) -> list[Document]:
+    """So many texts, without a repetition."""
+    return [documents[row] for row in rng.permutation(len(documents))[:count]]
+
+
+def generated(documents: Documents) -> list[Document]:
+    """Texts as those of the generated side."""
+    return [replace(document, split="generated") for document in documents]
 
 
 def one_side_cut(
-    real: list[Document], others: list[Document], rng: Draw
+    real: list[Document], others: list[Document], rng: Rng
 ) -> tuple[list[Document], list[Document]]:
     """One side, drawn at random, is cut to one of ``SHARES`` of each text."""
     share = SHARES[int(rng.integers(len(SHARES)))]
     if rng.random() < 0.5:
-        return [_share(document, share) for document in real], others
-    return real, [_share(document, share) for document in others]
+        return _shares(real, share), others
+    return real, _shares(others, share)
 
 
 def alarm(panel: Panel, texts: ComparedTexts, number: int) -> bool | None:
     """Whether a critic calls the sides different; None where it does not apply to these texts."""
     try:
-        judged = judge(panel, texts, number, 2, PERMUTATIONS)
+        judgement = judge(panel, texts, number, 2, PERMUTATIONS)
     except BadInput:
         return None
-    return judged.difference.p_value < ALARM
+    return judgement.difference.p_value < ALARM
 
 
-def strangers(collections: Mapping[str, Sequence[Document]], panel: Panel, number: int) -> bool:
-    """Whether a critic tells cities with a story in them, or stories in their place, from cities."""
+def strangers(collections: Collections, panel: Panel, number: int) -> bool:
+    """Whether a critic tells cities with a story in them, or stories, from cities."""
     rng = generator("strangers", panel.name, number)
-    count = STRANGERS[panel.name][1]
-    chosen = [
-        collections["cities"][row] for row in rng.permutation(len(collections["cities"]))[:count]
-    ]
-    stories = [
-        collections["stories"][row]
-        for row in rng.permutation(len(collections["stories"]))[: count // 3]
-    ]
-    others = [replace(document, split="generated") for document in chosen[: len(stories)]]
+    _, count = STRANGERS[panel.name]
+    cities = random_texts(collections["cities"], count, rng)
+    stories = random_texts(collections["stories"], count // 3, rng)
     if panel.name == "topics":
-        damaged = [replace(document, split="generated") for document in stories]
+        damaged = generated(stories)
     else:
-        mixed = []
-        for city, story in zip(_rows(others), _rows(stories), strict=True):
-            mixed.append(
-                [story[i % len(story)] if i % 2 else sentence for i, sentence in enumerate(city)]
-            )
-        damaged = _rewritten(others, mixed)
-    texts = compared(chosen[len(stories) :], damaged, equal=True)
+        damaged = with_stories(generated(cities[: len(stories)]), stories)
+    texts = compared(cities[len(stories) :], damaged, equal=True)
     return judge(panel, texts, number, 2, PERMUTATIONS).difference.p_value < ALARM
 
 
-def _share(document: Document, share: float) -> Document:
-    count = sum(len(sentences(section.text)) for section in document.sections)
-    return _cut(document, max(1, round(share * count)))
+def with_stories(cities: Documents, stories: Documents) -> list[Document]:
+    """Cities whose every second sentence is one of a story, which begins anew at its end."""
+    mixed = []
+    for city, story in zip(_rows(cities), _rows(stories), strict=True):
+        row = list(city)
+        for position in range(1, len(row), 2):
+            row[position] = story[position % len(story)]
+        mixed.append(row)
+    return _rewritten(cities, mixed)
 
 
-def compared(
-    real: Sequence[Document], generated: Sequence[Document], *, equal: bool
-) -> ComparedTexts:
-    """The sides as ``criticize`` compares them; the collections hold no copies, so that none are looked for."""
-    sides = tuple(real), tuple(generated)
-    numbers = {document.id: number for number, document in enumerate([*sides[0], *sides[1]])}
+def _shares(documents: Documents, share: float) -> list[Document]:
+    """The first sentences of each text, so many as are a share of all."""
+    beginnings = []
+    for document in documents:
+        count = sum(len(sentences(section.text)) for section in document.sections)
+        beginnings.append(_cut(document, max(1, round(share * count))))
+    return beginnings
+
+
+def compared(real: Documents, others: Documents, *, equal: bool) -> ComparedTexts:
+    """The sides as ``criticize`` compares them.
+
+    The collections have no copies, so that none are looked for.
+
+    Args:
+        real, others: the sides.
+        equal: whether both are cut to equal lengths.
+    """
+    sides = tuple(real), tuple(others)
+    numbers = {document.id: number for number, document in enumerate([*real, *others])}
     lengths: dict[str, EqualLengths] = {}
     for measure in MEASURES:
-        lengths[measure] = (
-            equal_lengths(*sides, measure) if equal else _as_they_are(*sides, measure)
-        )
+        if equal:
+            lengths[measure] = equal_lengths(*sides, measure)
+        else:
+            lengths[measure] = EqualLengths(measure, _uncut(real), _uncut(others), (0, 0))
     return ComparedTexts(*sides, numbers, lengths)
 
 
-def _as_they_are(
-    real: Sequence[Document], generated: Sequence[Document], measure: Any
-) -> EqualLengths:
-    sides = [tuple(Excerpt(d.id, d.split, d.sections) for d in side) for side in (real, generated)]
-    return EqualLengths(measure, sides[0], sides[1], (0, 0))
+def _uncut(documents: Documents) -> tuple[Excerpt, ...]:
+    excerpts = []
+    for document in documents:
+        excerpts.append(Excerpt(document.id, document.split, document.sections))
+    return tuple(excerpts)
 
 
-def section_shuffles(documents: Sequence[Document], rng: Draw) -> list[Document]:
+def section_shuffles(documents: Documents, rng: Rng) -> list[Document]:
     """Sections in a random order."""
-    return [
-        replace(d, sections=tuple(d.sections[i] for i in rng.permutation(len(d.sections))))
-        for d in documents
-    ]
+    shuffled = []
+    for document in documents:
+        order = rng.permutation(len(document.sections))
+        sections = tuple(document.sections[index] for index in order)
+        shuffled.append(replace(document, sections=sections))
+    return shuffled
 
 
-def sentence_shuffles(documents: Sequence[Document], rng: Draw) -> list[Document]:
-    """Sentences in a random order."""
-    return _rewritten(
-        documents, [list(rng.permutation(np.array(row, dtype=object))) for row in _rows(documents)]
-    )
-
-
-def dealt_sentences(documents: Sequence[Document], rng: Draw) -> list[Document]:
+def dealt_sentences(documents: Documents, rng: Rng) -> list[Document]:
     """Each sentence from another text, at its place."""
     rows = _rows(documents)
-    for place in range(max(map(len, rows))):
-        there = [row for row in rows if len(row) > place]
-        dealt = [there[i][place] for i in rng.permutation(len(there))]
-        for row, sentence in zip(there, dealt, strict=True):
-            row[place] = sentence
+    for position in range(max(map(len, rows))):
+        long_rows = [row for row in rows if len(row) > position]
+        column = [row[position] for row in long_rows]
+        for row, other in zip(long_rows, rng.permutation(len(long_rows)), strict=True):
+            row[position] = column[other]
     return _rewritten(documents, rows)
 
 
-def repeated_sentences(documents: Sequence[Document], rng: Draw) -> list[Document]:
+def repeated_sentences(documents: Documents, rng: Rng) -> list[Document]:
     """One sentence in eight is an earlier one again."""
     rows = _rows(documents)
     for row in rows:
-        for place in range(1, len(row)):
+        for position in range(1, len(row)):
             if rng.random() < 1 / 8:
-                row[place] = row[int(rng.integers(place))]
+                row[position] = row[int(rng.integers(position))]
     return _rewritten(documents, rows)
 
 
-def mixed_halves(documents: Sequence[Document], rng: Draw) -> list[Document]:
-    """The second half from a text of the other collection; where there is one collection, from another text."""
+def mixed_halves(documents: Documents, rng: Rng) -> list[Document]:
+    """The second half from a text of the other collection.
+
+    Where there is one collection, it is from another text.
+    """
     rows = _rows(documents)
-    stories = [document.id.endswith(HUMAN) for document in documents]
+    by_collection: dict[bool, Rows] = {True: [], False: []}
+    are_stories = [document.id.endswith(HUMAN) for document in documents]
+    for row, is_story in zip(rows, are_stories, strict=True):
+        by_collection[is_story].append(row)
     mixed = []
-    for row, story in zip(rows, stories, strict=True):
-        others = [other for other, own in zip(rows, stories, strict=True) if own != story] or rows
+    for row, is_story in zip(rows, are_stories, strict=True):
+        others = by_collection[not is_story] or rows
         other = others[int(rng.integers(len(others)))]
         mixed.append(row[: len(row) // 2] + other[len(other) // 2 :])
     return _rewritten(documents, mixed)
 
 
-def names_for_pronouns(documents: Sequence[Document], rng: Draw) -> list[Document]:
+def names_for_pronouns(documents: Documents, rng: Rng) -> list[Document]:
     """A first name at random for each third-person pronoun: persons are never referred to again."""
     names = sorted(FIRST_NAMES)
 
-    def other(_: re.Match[str]) -> str:
+    def random_name(_: re.Match[str]) -> str:
         return names[int(rng.integers(len(names)))].capitalize()
 
     damaged = []
     for document in documents:
-        sections = [
-            replace(section, text=PRONOUNS.sub(other, section.text))
-            for section in document.sections
-        ]
+        sections = []
+        for section in document.sections:
+            sections.append(replace(section, text=PRONOUNS.sub(random_name, section.text)))
         damaged.append(replace(document, sections=tuple(sections)))
     return damaged
 
 
-PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]er)\b")
-
-
-DAMAGES: Mapping[str, tuple[str, Callable[[Sequence[Document], Draw], list[Document]]]] = {
+DAMAGES: Mapping[str, tuple[str, Callable[[Documents, Rng], list[Document]]]] = {
     "section order": ("sections shuffled", section_shuffles),
     "persons": ("a name at random for each pronoun", names_for_pronouns),
     "entity grid": ("each sentence from another text", dealt_sentences),
@@ -405,25 +463,30 @@ DAMAGES: Mapping[str, tuple[str, Callable[[Sequence[Document], Draw], list[Docum
         mixed_halves,
     ),
 }
-
-
-# damages by texts of the other collection: what is done, and texts of the trial (topics want many to learn from)
 DAMAGED_TEXTS = {"kept topics": 192}  # of a trial with a damage, where more than ``TEXTS``
+# Damages by texts of the other collection: what is done, and texts of the trial (topics are learnt
+# from many).
 STRANGERS = {
     "topics": ("stories in place of cities", 288),
     "related nouns (LSA)": ("every second sentence from a story", TEXTS),
 }
 
 
-def _rows(documents: Sequence[Document]) -> Rows:
-    return [[s.text[a:b] for s in d.sections for a, b in sentences(s.text)] for d in documents]
+def _rows(documents: Documents) -> Rows:
+    rows = []
+    for document in documents:
+        row: list[str] = []
+        for section in document.sections:
+            row += [section.text[start:end] for start, end in sentences(section.text)]
+        rows.append(row)
+    return rows
 
 
-def _rewritten(documents: Sequence[Document], rows: Rows) -> list[Document]:
-    return [
-        replace(d, sections=(Section(None, " ".join(row)),))
-        for d, row in zip(documents, rows, strict=True)
-    ]
+def _rewritten(documents: Documents, rows: Rows) -> list[Document]:
+    rewritten = []
+    for document, row in zip(documents, rows, strict=True):
+        rewritten.append(replace(document, sections=(Section(None, " ".join(row)),)))
+    return rewritten
 
 
 def interval(hits: int, trials: int) -> tuple[float, float]:
@@ -437,33 +500,41 @@ def rate(
     record: Mapping[str, Any], critic: str, kind: str, collection: str = ""
 ) -> tuple[int, int]:
     """Alarms and trials of a critic, in one collection or in all."""
-    cells = [
-        counts
-        for key, counts in record["counts"].get(critic, {}).items()
-        if key.endswith(kind) and key.startswith(collection)
-    ]
-    return sum(cell[0] for cell in cells), sum(cell[1] for cell in cells)
+    alarms = trials = 0
+    for name, counts in record["counts"].get(critic, {}).items():
+        if name.endswith(kind) and name.startswith(collection):
+            alarms += counts[0]
+            trials += counts[1]
+    return alarms, trials
 
 
 def table(record: Mapping[str, Any]) -> str:
     """Markdown: rates in percent with exact 95 % intervals; power in each collection."""
     lines = [
-        "| critic | random halves | unequal lengths | not cut | damage | power: cities | stories | both |",
+        "| critic | random halves | unequal lengths | not cut | damage | power: cities | stories"
+        " | both |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    damages = {critic: damage for critic, (damage, _) in DAMAGES.items()}
-    damages |= {critic: damage for critic, (damage, _) in STRANGERS.items()}
-    for critic in (name for name in damages if name in record["counts"]):
-        cells = [_percent(*rate(record, critic, kind)) for kind in ("halves", "unequal", "uncut")]
-        power = [_percent(*rate(record, critic, "damaged", name)) for name in COLLECTIONS]
-        lines.append(f"| {' | '.join([critic, *cells, damages[critic], *power])} |")
+    # A row for each critic.
+    for critic, (damage, _) in (DAMAGES | STRANGERS).items():
+        if critic in record["counts"]:
+            cells = [critic]
+            for kind in ("halves", "unequal", "uncut"):
+                cells.append(_percent(*rate(record, critic, kind)))
+            cells.append(damage)
+            for collection in COLLECTIONS:
+                cells.append(_percent(*rate(record, critic, "damaged", collection)))
+            lines.append(f"| {' | '.join(cells)} |")
+    # The numbers of trials.
     done = record["done"]
-    trials = f"{done['halves']} random halves, {done['unequal']} of unequal lengths, {done['uncut']} not cut"
-    lines += ["", f"Trials: {trials}, {done['damaged']} with a damage."]
-    for critic, counts in record.get("again", {}).items():
-        lines.append(
-            f"{critic.capitalize()} at {AGAIN[1]} lengths, {counts[1]} further draws: {_percent(*counts)}."
-        )
+    trials = (
+        f"{done['halves']} random halves, {done['unequal']} of unequal lengths, {done['uncut']} not"
+        f" cut, {done['damaged']} with a damage"
+    )
+    lines += ["", f"Trials: {trials}."]
+    for critic, (alarms, count) in record.get("again", {}).items():
+        draws = f"{critic.capitalize()} at {AGAIN[1]} lengths, {count} further draws"
+        lines.append(f"{draws}: {_percent(alarms, count)}.")
     return "\n".join(lines) + "\n"
 
 

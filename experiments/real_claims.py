@@ -105,7 +105,7 @@ def judged() -> tuple[Judged, ...]:
             for index, claim in enumerate(by_scale):
                 if judged_alone(claim) == scale:
                     verdicts[index] = claim
-        claims += [testable(claim) for claim in verdicts]
+        claims += map(testable, verdicts)
     return tuple(claims)
 
 

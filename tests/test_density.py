@@ -30,6 +30,7 @@ FINISHED = (
 
 # Folders of scripts.
 FINISHED_SCRIPTS = (
+    "benchmarks",
     "experiments/gpu",
     "experiments/site",
 )
@@ -57,6 +58,12 @@ def test_a_finished_room_keeps_the_budget_of_density(folder):
 @pytest.mark.parametrize("folder", FINISHED_SCRIPTS)
 def test_a_finished_folder_of_scripts_keeps_the_budget_of_density(folder):
     measured = density.measure(ROOT / folder)
+    assert measured.statements > 20
+    assert density.over_budget(measured) == {}
+
+
+def test_the_scripts_of_all_papers_keep_the_budget_of_density():
+    measured = density.measure_files(sorted((ROOT / "experiments").glob("*.py")))
     assert measured.statements > 20
     assert density.over_budget(measured) == {}
 
