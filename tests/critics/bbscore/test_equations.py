@@ -3,6 +3,7 @@
 import math
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -505,3 +506,26 @@ def test_steps_are_near_one_on_the_texts_that_taught_and_larger_on_others():
     )
     assert near == pytest.approx(1, abs=0.05) and larger > 1.1
     assert "near 1 on the texts that taught it, more on others" in STEPS
+
+
+def test_a_loss_draws_two_numbers_a_triplet_and_looks_at_its_documents_rows(monkeypatch):
+    asked = []
+    draws = torch.rand((2, 2), generator=torch.Generator().manual_seed(3))
+
+    def chosen(anchors, sentences, drawn):
+        asked.append(drawn)
+        return torch.tensor([[0, 1, 2], [1, 2, 3]])
+
+    monkeypatch.setattr(training, "triplets", chosen)
+    monkeypatch.setattr(training, "paper_loss", lambda latents, times: latents.sum())
+    module = SimpleNamespace(
+        data={"train": Sentences(np.arange(8.0)[:, None], [4, 4])},
+        recipe=SimpleNamespace(objective="contrast", pins=False),
+        head=lambda features: features,
+        device="cpu",
+    )
+    rng = torch.Generator().manual_seed(3)
+    # rows 0, 1, 2 of the first document and 1, 2, 3 of the second, which begins at row 4
+    loss = training.BridgeEncoder.loss(module, torch.tensor([3, 7]), "train", rng)
+    assert float(loss) == 0 + 1 + 2 + 5 + 6 + 7
+    assert torch.equal(asked[0], draws)

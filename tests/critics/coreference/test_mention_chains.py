@@ -299,6 +299,8 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
         assert CRITIC.part_values([unit])[0][row["position"]] == row["log_probability"]
         assert row["best"] != "." and row["best_log_probability"] > row["log_probability"]
     assert rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0) == rows
+    every = rare_rows(CRITIC, WRONG, generator("test", "15"), rows=10**6, threshold=-3.0)
+    assert len({(row["unit_id"], row["position"]) for row in every}) == len(every) > 6
 
 
 def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():

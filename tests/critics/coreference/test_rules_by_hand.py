@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from longform.critics.coreference import rules
+from longform.critics.coreference import person_mentions, rules
 from longform.critics.coreference.chains import Mention
 from longform.critics.coreference.person_mentions import (
     FEMALE,
@@ -326,3 +326,17 @@ def test_without_a_gain_of_subjects_there_is_none_of_parallel_ones(subject, para
     assert rest == ["d", "s", False, None, False]
     rules.read_nearest(documents="d", splits="s", singletons=True, film_filter="paper")
     assert given[1][1:] == ("d", "s", True, "paper") and isinstance(given[1][0], NearestResolver)
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        ("J . Smith", 1), ("J .", 0), ("Mrs . Lee", 1), ("Jones . Lee", 0), ("Ann van Dyck", 2),
+        ("Ann van dyck", 0), ("Ann van", 0), ("Ann Jr", 1), ("Ann Lee", 1), ("Ann I", 0),
+        ("Ann left", 0),
+    ],
+)  # fmt: skip
+def test_a_name_goes_on_over_initials_particles_and_suffixes(words, step):
+    tokens = [SimpleNamespace(text=word) for word in words.split()]
+    sentence = person_mentions._Sentence(0, tokens, {}, frozenset())
+    assert sentence._name_step(1) == step

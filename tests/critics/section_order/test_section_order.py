@@ -428,3 +428,12 @@ def test_accuracy_counts_titled_sections_and_excludes_texts_without_any():
     assert statistics.columns == ("correct", "titled", "excluded")
     assert statistics.values.tolist() == [[1, 2, 0], [0, 0, 1], [1, 1, 0]]
     assert errors.TitleAccuracy().score_of(statistics) == 2 / 3
+
+
+def test_titles_that_a_classifier_learns_are_those_of_training_articles_alone():
+    articles = [
+        Document("a", "train", (Section("c", "x"), Section("a", "x"), Section(None, "x"))),
+        Document("b", "train", (Section("a", "x"),)),
+        Document("d", "test", (Section("b", "x"),)),
+    ]
+    assert reading.training_titles(articles) == ["a", "c"]
