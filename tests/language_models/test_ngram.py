@@ -146,3 +146,9 @@ def test_an_order_that_has_no_room_and_a_corpus_without_training_text_are_refuse
         order=2,
         **given,
     )
+
+
+def test_a_configuration_without_arguments_has_two_tokens_and_no_ngrams():
+    config = ngram.NgramConfig()
+    assert (config.vocab_size, config.sizes, config.num_hidden_layers) == (2, [], 0)
+    assert config.max_position_embeddings == 1024

@@ -228,6 +228,12 @@ def test_ratings_without_marks_or_critics_are_refused(tmp_path):
     write_corpus(tmp_path / System("mine", "summaries").texts, Corpus(documents))
     (tmp_path / "scores" / "mine").mkdir(parents=True)
     refuses("0 critics, marks of the corpus: False", ratings, study(tmp_path), "mine", "summaries")
+    record = Record("p", "text_values", corpus="summaries", task="p")
+    write_results(tmp_path / "scores" / "mine" / "one.json", [record])
+    refuses("1 critics, marks of the corpus: False", ratings, study(tmp_path), "mine", "summaries")
+    marked = Corpus(documents, {"marks": np.ones((1, 2))})
+    write_corpus(tmp_path / System("mine", "others").texts, marked)
+    refuses("0 critics, marks of the corpus: True", ratings, study(tmp_path), "mine", "others")
 
 
 def test_the_curve_has_a_line_for_each_system_of_each_corpus(tmp_path):

@@ -124,6 +124,7 @@ def test_a_full_disk_is_said_to_who_answers_and_who_serves(visitor, store, capfd
 def test_training_comes_in_order_then_testing_until_all_is_done(visitor, store):
     seen = []
     while "You are done" not in visitor.page():
+        assert f"</progress> {len(seen) + 1} of 5</p>" in visitor.page()
         seen.append(visitor.item())
         assert visitor.answer(seen[-1]).status_code == 200
     assert [item.phase for item in seen] == ["training"] * 2 + ["testing"] * 3

@@ -315,3 +315,16 @@ def test_a_pool_of_several_suites_is_a_result_of_its_own(names, pools, monkeypat
     if pools > 1:
         assert (found[1].without_context, found[1].excluded) == (0.5, 0)
         assert (found[2].suite, found[2].p_value) == ("all", 0.25) and math.isnan(found[2].chance)
+
+
+def test_an_untrained_network_has_the_seeds_weights_and_none_of_the_trained_ones():
+    class Network(torch.nn.Linear):
+        def __init__(self, config):
+            super().__init__(config, config)
+            self.config, self.device, self.dtype = config, torch.device("cpu"), torch.float64
+
+    fresh = suites._untrained(Network(3))
+    torch.manual_seed(suites.SEED)
+    assert torch.equal(fresh.weight, Network(3).weight.double())
+    assert fresh.weight.dtype == torch.float64
+    assert not fresh.training and not fresh.weight.requires_grad

@@ -10,6 +10,7 @@ from longform.critics.verifiability.reliability import read_answers
 from longform.critics.verifiability.score import SupportedPerGeneration
 from longform.datasets.own_texts import halves
 from longform.documents import Document, Section
+from longform.evaluation import verified_texts
 from tests.refusals import refuses
 
 UNIT = CheckedText.of("a", "test", [("supported", (("p", 1),))])
@@ -91,3 +92,10 @@ def test_real_texts_are_halved_by_their_words_whatever_their_order():
     alike = tuple(Document(name, "test", (Section(None, "same"),)) for name in "abcd")
     assert [text.split for text in halves(alike)] == ["train", "train", "test", "test"]
     refuses("got 1 real text", halves, texts[:1])
+
+
+def test_records_are_corrected_by_what_the_checker_errs_on_in_training(monkeypatch):
+    monkeypatch.setattr(verified_texts, "generations_from_predictions", str.upper)
+    monkeypatch.setattr(verified_texts, "corrected_records", lambda *given: given)
+    given = {"train": "taught", "texts": "texts", "variant": "v"}
+    assert verified_texts.corrected(**given) == ("TEXTS", "TAUGHT", "v", 500)
