@@ -89,6 +89,13 @@ def test_a_penalty_is_one_that_float32_can_add(kind):
     refuses(r"allowed is a number up to 1e\+06", decoder_settings, f"{kind}:penalty=1000001")
 
 
+@pytest.mark.parametrize("kind", ["beam", "group_beam", "sibling_beam", "delayed_beam"])
+def test_a_beam_is_one_that_a_machine_can_hold(kind):
+    assert decoder_settings(f"{kind}:beams=10000") == {kind: {"kind": kind, "beams": 10_000}}
+    sentence = "beams is 10002, allowed is a number up to 10000"
+    refuses(sentence, decoder_settings, f"{kind}:beams=10002")
+
+
 def test_a_setting_stands_once():
     refuses("top_k:k=2,k=3: 'k' stands there twice", decoder_settings, "top_k:k=2,k=3")
 

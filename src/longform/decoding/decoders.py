@@ -16,6 +16,7 @@ BLOCKING = "No n-gram of this length is written twice; 0 blocks none."
 BLOCKING_SOURCE = "massarelli2020 section 3"
 BEAMS = "Hypotheses that are kept."
 TABLE_3 = "massarelli2020 Table 3"
+LARGEST_BEAM = 10_000  # ours: 2 GB of logits a text and a step where 50,000 tokens are known
 LARGEST_PENALTY = 1e6  # ours: no log-probability is as far below another; 1e39 overflows float32
 NOT_PRINTED = "ours, not printed in massarelli2020 Table 3"
 
@@ -75,7 +76,7 @@ class TopP(Decoder):
 class BeamSearch(Decoder):
     """The likeliest continuation that a beam finds (massarelli2020 section 3)."""
 
-    beams: int = parameter(BEAMS, 15, source=TABLE_3, ge=1)
+    beams: int = parameter(BEAMS, 15, source=TABLE_3, ge=1, le=LARGEST_BEAM)
     blocking: int = parameter(BLOCKING, 0, unit="tokens", source=BLOCKING_SOURCE, ge=0)
 
     def strategy(self) -> "Strategy":
@@ -87,7 +88,7 @@ class BeamSearch(Decoder):
 class GroupBeam(Decoder):
     """A beam in groups that avoid each other's tokens (Vijayakumar et al. 2018)."""
 
-    beams: int = parameter(BEAMS, 6, source=NOT_PRINTED, ge=1)
+    beams: int = parameter(BEAMS, 6, source=NOT_PRINTED, ge=1, le=LARGEST_BEAM)
     groups: int = parameter("Groups of hypotheses.", 2, source=TABLE_3, ge=1)
     penalty: Number = parameter(
         "For a token of another group.",
@@ -108,7 +109,7 @@ class GroupBeam(Decoder):
 class SiblingBeam(Decoder):
     """A beam that ranks a hypothesis's siblings down (Li et al. 2016)."""
 
-    beams: int = parameter(BEAMS, 15, source=NOT_PRINTED, ge=1)
+    beams: int = parameter(BEAMS, 15, source=NOT_PRINTED, ge=1, le=LARGEST_BEAM)
     penalty: Number = parameter(
         "For each rank among siblings.",
         0.1,
@@ -129,7 +130,7 @@ class DelayedBeam(Decoder):
     """Draws the first tokens of each sentence, then searches (massarelli2020 section 3)."""
 
     top_k: int = parameter("Tokens that are drawn among.", 100, unit="tokens", source=TABLE_3, ge=1)
-    beams: int = parameter(BEAMS, 6, source=TABLE_3, ge=1)
+    beams: int = parameter(BEAMS, 6, source=TABLE_3, ge=1, le=LARGEST_BEAM)
     delay: int = parameter("Tokens that are drawn.", 1, unit="tokens", source=TABLE_3, ge=0)
     blocking: int = parameter(BLOCKING, 0, unit="tokens", source=BLOCKING_SOURCE, ge=0)
 
