@@ -143,6 +143,23 @@ def test_a_suite_written_as_the_page_shows_is_read(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("formula", "sentence"),
+    [
+        ("(2;%match%) <", "prediction 0: got the end"),
+        ("(2;%mach%) < (2;%mismatch%)", "a prediction names condition 'mach'"),
+        ("(9;%match%) < (2;%mismatch%)", r"names region 9, item 1 has \[1, 2\]; fix one of them"),
+    ],
+)
+def test_a_fault_in_a_suite_is_said_with_its_file(formula, sentence, tmp_path):
+    page = (ROOT / "docs" / "suites.md").read_text(encoding="utf-8")
+    record = json.loads(page.split("```json\n")[1].split("```")[0])
+    record["predictions"][0]["formula"] = formula
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    refuses(f"mine.json, suite agreement.*{sentence}", named_suites, [path])
+
+
 def test_sources_of_the_paper_are_named_by_their_kind(tmp_path):
     schema = {"sentence": "The town saw [MASK] sleep.", "candidates": ["the dog", "the cat"]}
     (tmp_path / "wsc.jsonl").write_text(json.dumps({**schema, "correct": 1}), encoding="utf-8")

@@ -146,7 +146,8 @@ def suite_from_record(record: Any, where: str = "suite") -> Suite:
     metric = field_of(meta, "metric", str, where)
     other_meta = dict(meta)
     del other_meta["name"], other_meta["metric"]
-    return checked(Suite(name, metric, tuple(formulas), tuple(items), region_names, other_meta))
+    suite = Suite(name, metric, tuple(formulas), tuple(items), region_names, other_meta)
+    return checked(suite, f"{where}, ")
 
 
 def _item_from_record(item: Any, where: str) -> SuiteItem:
@@ -176,13 +177,17 @@ def _regions_from_record(condition: Any, where: str) -> tuple[Region, ...]:
     return tuple(regions)
 
 
-def checked(suite: Suite) -> Suite:
+def checked(suite: Suite, source: str = "") -> Suite:
     """The suite itself, if every item has every condition and every region that a prediction names.
+
+    Args:
+        suite: what is checked.
+        source: where it comes from, with which errors begin.
 
     Raises BadInput: an unknown metric, a missing condition or region, a repeated item.
     """
     # 1. The suite as a whole.
-    where = f"suite {suite.name}"
+    where = f"{source}suite {suite.name}"
     if suite.metric not in METRICS:
         raise BadInput(
             f"{where}: metric {suite.metric!r} is not one of {list(METRICS)}; choose one"
@@ -207,8 +212,8 @@ def checked(suite: Suite) -> Suite:
                 f"the first item has {conditions}; give every item each of them once"
             )
     # 3. Its predictions, against the items.
-    for formula in suite.formulas():
-        for value in region_values(formula):
+    for number, text in enumerate(suite.predictions):
+        for value in region_values(parse(text, f"{where}, prediction {number}")):
             _check_region(suite, value, conditions, where)
     return suite
 
@@ -227,7 +232,7 @@ def _check_region(suite: Suite, value: RegionValue, conditions: list[str], where
         if value.region not in present:
             raise BadInput(
                 f"{where}: a prediction names region {value.region}, "
-                f"item {item.number} has {present}"
+                f"item {item.number} has {present}; fix one of them"
             )
 
 
