@@ -1,12 +1,14 @@
-"""Tables and figures of "How Decoding Strategies Affect the Verifiability of Generated Text" (Massarelli et al. 2020).
+"""Tables and figures of "How Decoding Strategies Affect the Verifiability of Generated Text".
 
-A record's corpus is a *run* (a language model, prefixes, a list of decoders) and its system a decoder of it; ``variant`` is
-``gold`` where exact rules take the checker's place.
+Massarelli et al. 2020. A record's corpus is a *run* (a language model, prefixes, a list of
+decoders) and its system a decoder of it; ``variant`` is ``gold`` where exact rules take the
+checker's place.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import product
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from longform.critics.verifiability.checks import LABELS
@@ -24,6 +26,7 @@ PERCENT = (
     "USPV",
 )  # shares, printed in percent
 TABLE_1 = ("distinct_4grams", "proportion_4grams", "SPG", "SPV", "USPG", "USPV")
+TABLE_2 = ("REP", "NAC", "UNG", "SPG", "SPV", "USPG", "USPV")
 TABLE_4 = (
     "distinct_sentences",
     "entities",
@@ -34,55 +37,78 @@ TABLE_4 = (
 )
 
 
-def _found(given: Given, runs: Sequence[str], *measures: str, variant: str = "") -> Results:
+def _of_checker(given: Given, runs: Sequence[str], *measures: str, variant: str = "") -> Results:
+    """Measures of the decoders of some runs."""
     return given.results.where(
         critic="verifiability", variant=variant, corpus=list(runs), metric=list(measures)
     )
 
 
+def _factor(metric: str) -> float:
+    """What a measure is multiplied by to be printed."""
+    return 100.0 if metric in PERCENT else 1.0
+
+
 def strategy(settings: Mapping[str, Any]) -> str:
-    """The strategy of a decoder: its kind, but beam search that blocks repeats is one of its own."""
-    return (
-        "beam_blocked"
-        if settings["kind"] == "beam" and settings.get("blocking")
-        else str(settings["kind"])
-    )
+    """The strategy of a decoder: its kind, but beam search that blocks repeats is its own."""
+    if settings["kind"] == "beam" and settings.get("blocking"):
+        return "beam_blocked"
+    return str(settings["kind"])
 
 
 def label(name: str, given: Given) -> str:
-    """``delayed beam search (top k 100, beams 6, delay 1)``; a decoder without known settings keeps its name in words."""
+    """``delayed beam search (top k 100, beams 6, delay 1)``.
+
+    A decoder whose settings are not listed keeps its name in words.
+    """
     if name not in given.decoders:
         return given.label("system", name)
-    own = given.decoders[name]
-    settings = [f"{key.replace('_', ' ')} {value:g}" for key, value in own.items() if key != "kind"]
-    return given.label("system", strategy(own)) + (f" ({', '.join(settings)})" if settings else "")
+    settings = []
+    for key, value in _without_kind(given.decoders[name]).items():
+        settings.append(f"{key.replace('_', ' ')} {value:g}")
+    text = given.label("system", strategy(given.decoders[name]))
+    return f"{text} ({', '.join(settings)})" if settings else text
+
+
+def _without_kind(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers among a decoder's settings."""
+    return {key: value for key, value in settings.items() if key != "kind"}
 
 
 def _kind(name: str, given: Given) -> str:
+    """The strategy of a decoder by its name, which is the strategy where no settings are listed."""
     return strategy(given.decoders.get(name, {"kind": name}))
 
 
 def in_order(records: Iterable[Record], given: Given) -> list[Record]:
     """Records by strategy in the paper's order, then by settings as numbers, then by name."""
-    known = list(given.expected["labels"]["system"])
+    labelled = list(given.expected["labels"]["system"])
 
-    def place(record: Record) -> tuple[Any, ...]:
-        kind, settings = _kind(record.system, given), given.decoders.get(record.system, {})
-        numbers = [value for key, value in settings.items() if key != "kind"]
-        return (known.index(kind) if kind in known else len(known), kind, numbers, record.system)
+    def position(record: Record) -> tuple[Any, ...]:
+        kind = _kind(record.system, given)
+        rank = labelled.index(kind) if kind in labelled else len(labelled)
+        settings = given.decoders.get(record.system, {})
+        numbers = list(_without_kind(settings).values())
+        return rank, kind, numbers, record.system
 
-    return sorted(records, key=place)
+    return sorted(records, key=position)
 
 
 def chosen(given: Given) -> dict[str, str]:
-    """For each strategy the decoder with the highest USPG on validation; of equals the first, the one with the smaller setting."""
-    best: dict[str, Record] = {}
-    for record in _found(given, ["sweep"], "USPG"):
-        if record.value is not None and record.system in given.decoders:
-            kind = _kind(record.system, given)
-            if kind not in best or record.value > (best[kind].value or 0.0):
-                best[kind] = record
-    return {kind: record.system for kind, record in best.items()}
+    """For each strategy the decoder with the highest USPG on validation.
+
+    Of equals it is the first, the one with the smaller setting.
+    """
+    best: dict[str, str] = {}
+    highest: dict[str, float] = {}
+    for record in _of_checker(given, ["sweep"], "USPG"):
+        if record.value is None or record.system not in given.decoders:
+            continue
+        kind = _kind(record.system, given)
+        if kind not in best or record.value > highest[kind]:
+            best[kind] = record.system
+            highest[kind] = record.value
+    return best
 
 
 def measured(
@@ -93,35 +119,67 @@ def measured(
     variant: str = "",
     column: str = "{}",
 ) -> list[Cell]:
-    """A row for each decoder of a run, a column for each measure, shares in percent."""
-    cells, found = [], _found(given, [run], *measures, variant=variant)
-    for r in sorted(in_order(found, given), key=lambda r: measures.index(r.metric)):
-        place = label(r.system, given), column.format(given.label("metric", r.metric))
-        cells.append(given.cell(*place, r, table, 100.0 if r.metric in PERCENT else 1.0))
+    """A row for each decoder of a run, a column for each measure, shares in percent.
+
+    Args:
+        given: the records.
+        run: whose decoders are shown.
+        measures: in the order of the columns.
+        table: the paper's, whose numbers stand beside ours.
+        variant: ``gold`` for exact rules.
+        column: its name, with the measure's in the braces.
+    """
+    records = in_order(_of_checker(given, [run], *measures, variant=variant), given)
+    records.sort(key=lambda record: measures.index(record.metric))
+    cells = []
+    for record in records:
+        name = column.format(given.label("metric", record.metric))
+        row = label(record.system, given)
+        cells.append(given.cell(row, name, record, table, _factor(record.metric)))
     return cells
 
 
 def table_1(given: Given) -> Table:
-    """Decoders on test prefixes (the run ``test``, then the small model); those of ``grid`` that validation on ``sweep`` chose."""
+    """Decoders on test prefixes: the run ``test``, then the small model.
+
+    Of the small model's run ``grid`` it shows the decoders that validation on ``sweep`` chose.
+    """
     cells = measured(given, "test", TABLE_1, "table_1")
     cells += measured(given, "test", TABLE_1[2:], variant="gold", column="{} by exact rules")
-    small = replace(given, results=given.results.where(system=list(chosen(given).values())))
-    cells += [
-        replace(c, row=f"small model, chosen on validation: {c.row}")
-        for c in measured(small, "grid", TABLE_1)
-    ]
-    caption = "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for distinct 4-grams)"
+    decoders = list(chosen(given).values())
+    small = replace(given, results=given.results.where(system=decoders))
+    for of_decoder in measured(small, "grid", TABLE_1):
+        row = f"small model, chosen on validation: {of_decoder.row}"
+        cells.append(replace(of_decoder, row=row))
+    caption = (
+        "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for "
+        "distinct 4-grams)"
+    )
     return Table(caption, cells, given.notes)
 
 
 def table_3(given: Given, papers_choice: Sequence[Mapping[str, Any]]) -> Table:
-    """What validation chooses by USPG, strategy by strategy, beside the settings of the paper's choice, over the whole grid."""
+    """What validation chooses by USPG, strategy by strategy, over the whole grid.
+
+    Args:
+        given: the records.
+        papers_choice: settings of the decoders that the paper chose.
+    """
+    # 1. The two choices, as rows are called.
     best = {label(name, given) for name in chosen(given).values()}
-    papers = {label(name, given) for name, own in given.decoders.items() if own in papers_choice}
-    cells = [
-        replace(c, row=c.row + " (chosen)" * (c.row in best) + " (the paper's)" * (c.row in papers))
-        for c in measured(given, "sweep", TABLE_1)
-    ]
+    papers = set()
+    for name, settings in given.decoders.items():
+        if settings in papers_choice:
+            papers.add(label(name, given))
+    # 2. The whole grid.
+    cells = []
+    for of_decoder in measured(given, "sweep", TABLE_1):
+        row = of_decoder.row
+        if of_decoder.row in best:
+            row += " (chosen)"
+        if of_decoder.row in papers:
+            row += " (the paper's)"
+        cells.append(replace(of_decoder, row=row))
     note = f"chosen, as in the paper: {len(best & papers)} of {len(best)} strategies"
     caption = (
         "Table 3. The sweep on validation prefixes: the highest USPG of each strategy is chosen"
@@ -130,105 +188,140 @@ def table_3(given: Given, papers_choice: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def table_4(given: Given) -> Table:
-    """Counts of sentences by decoder on validation prefixes; by rules, where the paper has spaCy's parser."""
+    """Counts of sentences by decoder on validation prefixes.
+
+    They are by rules, where the paper has spaCy's parser.
+    """
     cells = measured(given, "sweep", TABLE_4, "table_4")
-    grammar = [c for c in cells if c.column == given.label("metric", "link_grammar_percent")]
     notes = [
-        "entities are runs of capitals and numbers, conjunctions two per coordinating word: see deviations.md"
+        "entities are runs of capitals and numbers, conjunctions two per coordinating word: see "
+        "deviations.md"
     ]
-    if all(c.value is None or c.value != c.value for c in grammar):
+    grammar = given.label("metric", "link_grammar_percent")
+    if not any(one.column == grammar and _is_number(one.value) for one in cells):
         notes.append("Link Grammar's Python binding is not installed here, so its column is empty")
     return Table("Table 4. What sentences are like, by decoder, validation prefixes", cells, notes)
 
 
+def _is_number(value: float | None) -> bool:
+    """Whether a value is there and is no NaN."""
+    return value is not None and value == value
+
+
+CORRECTIONS = {  # variants of SPG, and the columns that show them
+    "": "SPG as given",
+    "corrected_by_claims": "SPG, errors as on claims",
+    "corrected_by_sample": "SPG, errors as on the sweep",
+    "gold": "SPG by exact rules",
+}
+
+
 def checker(given: Given) -> Table:
-    """How far the checker can be trusted, and support corrected for it; the paper's lines are its checker against people."""
-    cells, notes = [], []
+    """How far the checker can be trusted, and support corrected for its errors.
+
+    The paper's lines are its checker against people.
+    """
+    cells: list[Cell] = []
+    notes: list[str] = []
+    # 1. The checker against the truth.
     for corpus in ("claims", "test"):
-        found = given.results.where(critic="verifiability", corpus=corpus)
         row = f"checker on {given.label('corpus', corpus)}"
-        for metric in ("checker_accuracy", "checker_precision", "checker_recall"):
-            for r in sorted(found.where(metric=metric), key=lambda r: ("", *LABELS).index(r.task)):
-                of = f" of {r.task.replace('_', ' ')}" if r.task else ""
-                cells.append(
-                    given.cell(row, metric.removeprefix("checker_") + of, r, "table_2", 100)
-                )
-        for r in found.where(metric="checker_accuracy"):
-            retrieved, majority = (100 * r.details[key] for key in ("retrieved", "majority"))
-            notes.append(
-                f"{row}: {retrieved:.1f} % of the known evidence was among the judged lines; the most frequent true label "
-                f"makes {majority:.1f} %"
-            )
-    shown = {"": "SPG as given", "corrected_by_claims": "SPG, errors as on claims"}
-    shown |= {"corrected_by_sample": "SPG, errors as on the sweep", "gold": "SPG by exact rules"}
-    for variant, column in shown.items():
-        found = _found(given, ["test"], "SPG", variant=variant)
-        cells += [
-            cell(label(r.system, given), column, r).times(100) for r in in_order(found, given)
-        ]
-        unknown = {name for r in found for name in r.details.get("unknown_labels", ())}
-        notes += [
-            f"{column}: no known sentence is truly {name}, so nothing is corrected"
-            for name in sorted(unknown)
-        ]
-    return Table(
-        "The checker against the known truth, and support corrected for its errors (percent)",
-        cells,
-        notes,
-    )
+        records = given.results.where(critic="verifiability", corpus=corpus)
+        cells += _accuracy_cells(given, row, records)
+        notes += _accuracy_notes(row, records)
+    # 2. Support as the checker counts it, and corrected.
+    for variant, column in CORRECTIONS.items():
+        shares = _of_checker(given, ["test"], "SPG", variant=variant)
+        for record in in_order(shares, given):
+            cells.append(cell(label(record.system, given), column, record).times(100))
+        unknown: set[str] = set()
+        for record in shares:
+            unknown.update(record.details.get("unknown_labels", ()))
+        for name in sorted(unknown):
+            notes.append(f"{column}: no known sentence is truly {name}, so nothing is corrected")
+    caption = "The checker against the known truth, and support corrected for its errors (percent)"
+    return Table(caption, cells, notes)
+
+
+def _accuracy_cells(given: Given, row: str, records: Results) -> list[Cell]:
+    """Accuracy, precision and recall of the checker, in all and by label, in percent."""
+    labels = ("", *LABELS)
+    cells = []
+    for metric in ("checker_accuracy", "checker_precision", "checker_recall"):
+        of_metric = records.where(metric=metric)
+        for record in sorted(of_metric, key=lambda record: labels.index(record.task)):
+            column = metric.removeprefix("checker_")
+            if record.task:
+                column += f" of {record.task.replace('_', ' ')}"
+            cells.append(given.cell(row, column, record, "table_2", 100))
+    return cells
+
+
+def _accuracy_notes(row: str, records: Results) -> list[str]:
+    """How much of the evidence the checker had before it, and what guessing would reach."""
+    notes = []
+    for record in records.where(metric="checker_accuracy"):
+        retrieved = 100 * record.details["retrieved"]
+        majority = 100 * record.details["majority"]
+        notes.append(
+            f"{row}: {retrieved:.1f} % of the known evidence was among the judged lines; the most "
+            f"frequent true label makes {majority:.1f} %"
+        )
+    return notes
+
+
+KEY = ("decoder", "page", "generation", "sentence")  # what judges do not see of an item
+NOBODY_ASKED = "nobody was asked: the sheet is beside the table"
+OTHER_PEOPLE = "other texts and other people than the paper's"
 
 
 def table_2(given: Given, answers: str | None = None) -> Files:
-    """What the paper's annotators found, exact repeats counted here, and, with ``answers``, what ours found.
+    """What the paper's annotators say, and exact repeats counted here.
 
-    Beside it ``sheet.csv`` for ``python -m longform_lab.study make claim``, ``key.csv``, which decoder wrote what,
-    and ``answers.csv``, an empty form; ``answers`` is a filled one's path below ``data``.
+    Beside it are ``sheet.csv`` for ``python -m longform_lab.study make claim``, ``key.csv``, which
+    decoder wrote what, and ``answers.csv``, an empty form.
+
+    Args:
+        given: the records.
+        answers: path below ``data`` of a filled form; the table then has our annotators too.
     """
     sheet = given.results.one(critic="verifiability", metric="exact_repeats", corpus="test").details
-    items, block = sheet["items"], given.expected["table_2"]
+    items = sheet["items"]
     ours = judged(items, read_answers(given.data / answers)) if answers else None
-    why = (
-        "other texts and other people than the paper's"
-        if ours
-        else "nobody was asked: the sheet is beside the table"
-    )
+    printed = given.expected["table_2"]
+    # 1. A row for each decoder.
+    by_decoder = {} if ours is None else ours["decoders"]
+    why = OTHER_PEOPLE if ours else NOBODY_ASKED
     cells = []
     for decoder, repeats in sheet["exact_repeats"].items():
         row = given.label("system", decoder)
-        for place, measure in enumerate(("REP", "NAC", "UNG", "SPG", "SPV", "USPG", "USPV")):
-            value = ours["decoders"].get(decoder, {}).get(measure) if ours else None
-            printed = block[decoder][place] if decoder in block else None
-            cells.append(Cell(row, measure, value, printed=printed, why=why))
+        values = by_decoder.get(decoder, {})
+        papers = dict(zip(TABLE_2, printed.get(decoder, ()), strict=False))
+        for measure in TABLE_2:
+            shown = Cell(row, measure, values.get(measure), printed=papers.get(measure), why=why)
+            cells.append(shown)
         share = None if repeats is None else 100 * repeats
-        cells.append(
-            Cell(
-                row,
-                "exact repeats",
-                share,
-                signature="sentences equal to an earlier one of the text",
-            )
-        )
-    asked = f"{len(items)} sentences after {sheet['prefixes']} prefixes (paper: {block['prefixes']} prefixes)"
+        signature = "sentences equal to an earlier one of the text"
+        cells.append(Cell(row, "exact repeats", share, signature=signature))
+    # 2. Who judged.
     notes = [
-        f"sheet of {asked}",
-        "give the filled sheet as `answers`, and the table has our numbers too",
+        f"sheet of {len(items)} sentences after {sheet['prefixes']} prefixes "
+        f"(paper: {printed['prefixes']} prefixes)"
     ]
-    if ours is not None:
-        held, found = (
-            ours["agreement"],
-            f"{ours['sentences']} sentences judged, {ours['unanswered']} not",
-        )
-        kappa = f"Cohen's kappa {held['cohen_kappa']:.2f} (paper {block['cohen_kappa']})"
-        notes[1:] = [f"{held['annotators']} annotators, {kappa}", found]
-    asked_for, known = (
-        ("item_id", "claim", "evidence"),
-        ("decoder", "page", "generation", "sentence"),
-    )
+    if ours is None:
+        notes.append("give the filled sheet as `answers`, and the table has our numbers too")
+    else:
+        agreement = ours["agreement"]
+        kappa = f"{agreement['cohen_kappa']:.2f} (paper {printed['cohen_kappa']})"
+        notes.append(f"{agreement['annotators']} annotators, Cohen's kappa {kappa}")
+        notes.append(f"{ours['sentences']} sentences judged, {ours['unanswered']} not")
+    # 3. The files of the study.
+    keys = []
+    for item in items:
+        keys.append((item["item"], *map(item["key"].get, KEY)))
     texts = {
-        "sheet.csv": csv_text(asked_for, judges_see(sheet)),
-        "key.csv": csv_text(
-            ("item", *known), [(item["item"], *map(item["key"].get, known)) for item in items]
-        ),
+        "sheet.csv": csv_text(("item_id", "claim", "evidence"), judges_see(sheet)),
+        "key.csv": csv_text(("item", *KEY), keys),
         "answers.csv": csv_text(("item", "annotator", "label", *FLAGS), []),
     }
     caption = "Table 2. What people say of the first five sentences (percent)"
@@ -236,249 +329,366 @@ def table_2(given: Given, answers: str | None = None) -> Files:
 
 
 MARKS = {  # a strategy, the same mark in every figure
-    "human": "*", "top_k": "o", "top_p": "s", "greedy": "D", "beam": "^", "group_beam": "v", "sibling_beam": "P",
-    "delayed_beam": "X", "beam_blocked": "p", "min_p": "<", "typical": ">", "contrastive": "d",
-}  # fmt: skip
+    "human": "*",
+    "top_k": "o",
+    "top_p": "s",
+    "greedy": "D",
+    "beam": "^",
+    "group_beam": "v",
+    "sibling_beam": "P",
+    "delayed_beam": "X",
+    "beam_blocked": "p",
+    "min_p": "<",
+    "typical": ">",
+    "contrastive": "d",
+}
 FILLS = ("full", "none", "left", "bottom")  # of models' marks, beside their colours
-HUES = {
-    kind: COLOURS[place % len(COLOURS)] for place, kind in enumerate(MARKS)
-}  # where colours are not the models'
+HUES = {}  # by strategy, where colours are not the models'
+for number, name_of_strategy in enumerate(MARKS):
+    HUES[name_of_strategy] = COLOURS[number % len(COLOURS)]
 HUES["human"] = REAL_TEXT
 
 
-def _cell(row: str, r: Record, given: Given) -> Cell:
-    return cell(row, given.label("metric", r.metric), r).times(
-        100.0 if r.metric in PERCENT else 1.0
-    )
+def _cell(row: str, record: Record, given: Given) -> Cell:
+    """A number as figures show it, shares in percent."""
+    return cell(row, given.label("metric", record.metric), record).times(_factor(record.metric))
 
 
-def _named(r: Record, given: Given) -> Cell:
-    return _cell(f"{given.label('corpus', r.corpus)}: {label(r.system, given)}", r, given)
+def _values(cells: Iterable[Cell]) -> list[float | None]:
+    """The numbers of cells without their intervals."""
+    return [one.value for one in cells]
+
+
+def _by_run_and_decoder(records: Iterable[Record], given: Given) -> list[Cell]:
+    """The numbers of a figure, in rows named after the run and the decoder."""
+    cells = []
+    for record in records:
+        row = f"{given.label('corpus', record.corpus)}: {label(record.system, given)}"
+        cells.append(_cell(row, record, given))
+    return cells
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One side of Figure 2."""
+
+    title: str
+    runs: Sequence[str]
 
 
 def figure_2(given: Given) -> Figure:
-    """USPV against USPG on validation prefixes, decoders that all runs have: (a) models of several corpora, (b) sizes, where there are."""
-    corpora, sizes = ("sweep", "web", "books", "pages"), ("sweep", "medium", "large")
-    names = _found(given, ["pages"], "USPG").values("system")
-    shared = [given.decoders[name] for name in names if name in given.decoders]
-    found = _found(given, [*corpora, *sizes], "USPG", "USPV")
-    kept = Results(r for r in found if given.decoders.get(r.system) in shared)
-    sides: list[tuple[Sequence[str], str]] = [(corpora, "(a) training corpora")]
-    sides += [(sizes, "(b) sizes")] if _found(given, sizes[1:], "USPG") else []
+    """USPV against USPG on validation prefixes, of the decoders that all runs have.
 
-    def draw(canvas: Any) -> None:
-        panels = canvas.subplots(1, len(sides), sharex=True, sharey=True, squeeze=False)[0]
-        for axes, (runs, title) in zip(panels, sides, strict=True):
-            for colour, fill, run in zip(COLOURS, FILLS, runs, strict=False):
-                own = kept.where(corpus=run)
-                _scatter(
-                    axes, given, own, "USPG", "USPV", dict.fromkeys(MARKS, colour), fillstyle=fill
-                )
-                axes.plot(
-                    [], [], "o", color=colour, fillstyle=fill, label=given.label("corpus", run)
-                )
-            axes.set(xlabel="USPG: unique supported sentences of five (%)", title=title)
-            axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
-        canvas.axes[0].set(
-            xlim=(-2, None), ylim=(-3, 103), ylabel="USPV: supported of the unique verified (%)"
-        )
-        _legend(
-            canvas, [strategy(settings) for settings in shared], given, dict.fromkeys(MARKS, "0.3")
-        )
-
+    (a) models of several corpora; (b) sizes, where there are several.
+    """
+    corpora = ("sweep", "web", "books", "pages")
+    sizes = ("sweep", "medium", "large")
+    # 1. The decoders that all runs have.
+    shared = []
+    kinds = []
+    for name in _of_checker(given, ["pages"], "USPG").values("system"):
+        if name in given.decoders:
+            shared.append(given.decoders[name])
+            kinds.append(strategy(given.decoders[name]))
+    records = []
+    for record in _of_checker(given, [*corpora, *sizes], "USPG", "USPV"):
+        if given.decoders.get(record.system) in shared:
+            records.append(record)
+    # 2. The panels.
+    sides = [Panel("(a) training corpora", corpora)]
+    if _of_checker(given, sizes[1:], "USPG"):
+        sides.append(Panel("(b) sizes", sizes))
+    titles = " and ".join([side.title for side in sides])
     caption = (
-        f"Figure 2. USPV against USPG (percent), validation prefixes: {' and '.join(title for _, title in sides)}. "
-        "Colours and fillings are models, marks are decoding strategies, bars 95 % intervals over prefixes."
+        f"Figure 2. USPV against USPG (percent), validation prefixes: {titles}. Colours and "
+        "fillings are models, marks are decoding strategies, bars 95 % intervals over prefixes."
     )
-    return Figure(
-        caption, [_named(r, given) for r in kept], draw, (3.0 + 2.1 * len(sides), 4.4), given.notes
-    )
+    draw = partial(_draw_runs, given=given, sides=sides, records=Results(records), kinds=kinds)
+    size = (3.0 + 2.1 * len(sides), 4.4)
+    return Figure(caption, _by_run_and_decoder(records, given), draw, size, given.notes)
+
+
+def _draw_runs(
+    canvas: Any, given: Given, sides: Sequence[Panel], records: Results, kinds: Sequence[str]
+) -> None:
+    """A panel for each side, a colour for each run, and the marks of the strategies below all."""
+    panels = canvas.subplots(1, len(sides), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, side in zip(panels, sides, strict=True):
+        for colour, fill, run in zip(COLOURS, FILLS, side.runs, strict=False):
+            hues = dict.fromkeys(MARKS, colour)
+            of_run = records.where(corpus=run)
+            _scatter(axes, given, of_run, ("USPG", "USPV"), hues, fillstyle=fill)
+            name = given.label("corpus", run)
+            axes.plot([], [], "o", color=colour, fillstyle=fill, label=name)
+        axes.set(xlabel="USPG: unique supported sentences of five (%)", title=side.title)
+        axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    first = canvas.axes[0]
+    first.set(xlim=(-2, None), ylim=(-3, 103), ylabel="USPV: supported of the unique verified (%)")
+    _legend(canvas, kinds, given, dict.fromkeys(MARKS, "0.3"))
 
 
 def _scatter(
-    axes: Any, given: Given, found: Results, x: str, y: str, hues: Mapping[str, str], **look: Any
+    axes: Any,
+    given: Given,
+    records: Results,
+    metrics: tuple[str, str],
+    hues: Mapping[str, str],
+    **look: Any,
 ) -> None:
-    """The mark of its strategy at the two numbers of each decoder that has both, with thin bars to the ends of their intervals."""
-    across = {r.system: r for r in found.where(metric=x)}
-    for r in in_order(found.where(metric=y), given):
-        if r.system in across and r.value is not None and across[r.system].value is not None:
-            kind, a, b = (
-                _kind(r.system, given),
-                _cell("", across[r.system], given),
-                _cell("", r, given),
-            )
-            look |= {
-                "fmt": MARKS.get(kind, "."),
-                "color": hues.get(kind, "0.5"),
-                "markersize": 6,
-                "elinewidth": 0.4,
-            }
-            axes.errorbar([a.value], [b.value], errors([b]), errors([a]), **look)
+    """The mark of its strategy at the two numbers of each decoder that has both.
+
+    Thin bars lead to the ends of their intervals.
+
+    Args:
+        axes: of the panel.
+        given: what is known of the decoders.
+        records: of one run.
+        metrics: across and upwards.
+        hues: colours by strategy.
+        look: how marks are drawn.
+    """
+    across, upwards = metrics
+    for record in in_order(records.where(metric=upwards), given):
+        other = records.find(metric=across, system=record.system)
+        if other is None or other.value is None or record.value is None:
+            continue
+        x = _cell("", other, given)
+        y = _cell("", record, given)
+        kind = _kind(record.system, given)
+        look |= {"fmt": MARKS.get(kind, "."), "color": hues.get(kind, "0.5")}
+        look |= {"markersize": 6, "elinewidth": 0.4}
+        axes.errorbar([x.value], [y.value], errors([y]), errors([x]), **look)
 
 
 def _legend(canvas: Any, kinds: Sequence[str], given: Given, hues: Mapping[str, str]) -> None:
     """The marks of the strategies, below all panels."""
     from matplotlib.lines import Line2D
 
-    names = {kind: given.label("system", kind) for kind in MARKS if kind in kinds}
-    handles = [
-        Line2D([], [], marker=MARKS[k], color=hues[k], linestyle="", label=name)
-        for k, name in names.items()
-    ]
-    canvas.legend(
-        handles=handles, loc="outside lower center", ncols=4 if canvas.get_figwidth() > 6 else 3
-    )
+    handles = []
+    for kind, mark in MARKS.items():
+        if kind in kinds:
+            name = given.label("system", kind)
+            handle = Line2D([], [], marker=mark, color=hues[kind], linestyle="", label=name)
+            handles.append(handle)
+    across = 4 if canvas.get_figwidth() > 6 else 3
+    canvas.legend(handles=handles, loc="outside lower center", ncols=across)
 
 
-def _series(
-    given: Given, measure: str, over: str, fixed: Mapping[str, Any]
-) -> list[tuple[float, Record]]:
-    """(setting, record) of the sweep's decoders that agree in ``fixed`` and have the setting ``over``, in rising order."""
-    found = []
-    for r in _found(given, ["sweep"], measure):
-        settings = given.decoders.get(r.system, {})
-        if over in settings and all(settings.get(key) == value for key, value in fixed.items()):
-            found.append((float(settings[over]), r))
-    return sorted(found, key=lambda pair: pair[0])
+Point = tuple[float, Record]  # a setting of a decoder, and a number of it
+
+
+def _series(given: Given, measure: str, over: str, fixed: Mapping[str, Any]) -> list[Point]:
+    """A measure of the sweep's decoders over one of their settings, in rising order.
+
+    Args:
+        given: the records.
+        measure: what is shown.
+        over: the setting.
+        fixed: other settings, in which the decoders agree.
+    """
+    points = []
+    for record in _of_checker(given, ["sweep"], measure):
+        settings = given.decoders.get(record.system, {})
+        agrees = all(settings.get(key) == value for key, value in fixed.items())
+        if over in settings and agrees:
+            points.append((float(settings[over]), record))
+    return sorted(points, key=lambda point: point[0])
+
+
+FIGURE_3 = {  # by the name of its axis, the setting of each row and the decoders that vary in it
+    "delay (tokens sampled before the beams)": (
+        "delay",
+        {"kind": "delayed_beam", "top_k": 100, "beams": 6},
+    ),
+    "blocking size (longest repeat, in tokens)": ("blocking", {"kind": "beam", "beams": 15}),
+}
+MEASURES_3 = ("SPG", "SPV", "proportion_4grams")
 
 
 def figure_3(given: Given) -> Figure:
-    """SPG, SPV and proportion of 4-grams by delay length (delayed beam search) and by blocking size (beam search)."""
-    rows = {
-        "delay (tokens sampled before the beams)": (
-            "delay",
-            {"kind": "delayed_beam", "top_k": 100, "beams": 6},
-        ),
-        "blocking size (longest repeat, in tokens)": ("blocking", {"kind": "beam", "beams": 15}),
-    }
-    measures = ("SPG", "SPV", "proportion_4grams")
-    lines = {(row, m): _series(given, m, *asked) for row, asked in rows.items() for m in measures}
-    cells = [
-        _cell(f"{row}: {at:g}", r, given) for (row, _), pairs in lines.items() for at, r in pairs
-    ]
+    """SPG, SPV and proportion of 4-grams by two settings.
 
+    These are the delay length of delayed beam search and the blocking size of beam search.
+    """
+    # 1. The numbers, by row and measure.
+    series: dict[tuple[str, str], list[Point]] = {}
+    cells = []
+    for row, (over, fixed) in FIGURE_3.items():
+        for measure in MEASURES_3:
+            points = _series(given, measure, over, fixed)
+            series[row, measure] = points
+            for setting, record in points:
+                cells.append(_cell(f"{row}: {setting:g}", record, given))
+
+    # 2. A row of panels for each setting.
     def draw(canvas: Any) -> None:
-        panels = canvas.subplots(len(rows), len(measures), squeeze=False, sharey=True)
-        for (i, row), (j, measure) in product(enumerate(rows), enumerate(measures)):
-            axes, pairs = (
-                panels[i][j],
-                [(f"{at:g}", r) for at, r in lines[row, measure] if r.value is not None],
-            )
-            drawn = [_cell("", r, given) for _, r in pairs]
-            style = {"color": COLOURS[i], "marker": "o", "markersize": 4, "capsize": 2}
-            axes.errorbar(range(len(drawn)), [c.value for c in drawn], errors(drawn), **style)
-            axes.set_xticks(range(len(drawn)), [at for at, _ in pairs])
-            axes.set(ylim=(0, 105), xlabel=row, title="" if i else given.label("metric", measure))
+        panels = canvas.subplots(len(FIGURE_3), len(MEASURES_3), squeeze=False, sharey=True)
+        for i, row in enumerate(FIGURE_3):
+            for axes, measure in zip(panels[i], MEASURES_3, strict=True):
+                title = "" if i else given.label("metric", measure)
+                _draw_series(axes, series[row, measure], given, COLOURS[i])
+                axes.set(ylim=(0, 105), xlabel=row, title=title)
         canvas.supylabel("percent")
 
     caption = (
-        "Figure 3. SPG, SPV and share of the human text's 4-grams (percent) by delay length (top-100, six beams) and by blocking "
-        "size (15 beams), small model, validation prefixes, with 95 % intervals."
+        "Figure 3. SPG, SPV and share of the human text's 4-grams (percent) by delay length "
+        "(top-100, six beams) and by blocking size (15 beams), small model, validation prefixes, "
+        "with 95 % intervals."
     )
     return Figure(caption, cells, draw, (8.0, 4.4), given.notes)
 
 
+def _draw_series(axes: Any, points: Sequence[Point], given: Given, colour: str) -> None:
+    """A line over the settings, which are evenly spaced; numbers that are missing are left out."""
+    names = []
+    cells = []
+    for setting, record in points:
+        if record.value is not None:
+            names.append(f"{setting:g}")
+            cells.append(_cell("", record, given))
+    style = {"color": colour, "marker": "o", "markersize": 4, "capsize": 2}
+    positions = range(len(cells))
+    axes.errorbar(positions, _values(cells), errors(cells), **style)
+    axes.set_xticks(positions, names)
+
+
 def figure_4(given: Given) -> Figure:
     """Pearson correlation of what a sentence is like with whether it is supported, and verified."""
-    found = given.results.where(critic="verifiability", metric="correlation", corpus="test")
-    cells = [cell(given.label("task", r.task), r.variant, r) for r in found]
-    known = [c for c in cells if c.value is not None]
-    names = list(dict.fromkeys(c.row for c in known))
+    cells = []
+    shown = []
+    for record in given.results.where(critic="verifiability", metric="correlation", corpus="test"):
+        correlation = cell(given.label("task", record.task), record.variant, record)
+        cells.append(correlation)
+        if record.value is not None:
+            shown.append(correlation)
+    names = list(dict.fromkeys(map(attrgetter("row"), shown)))
 
+    # Each side a little above or below the name's height.
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
         for shift, side, mark, colour in (
             (-0.12, "supported", "o", COLOURS[0]),
             (0.12, "verified", "s", COLOURS[4]),
         ):
-            own = [c for c in known if c.column == side]
-            places, values = [names.index(c.row) + shift for c in own], [c.value for c in own]
-            axes.errorbar(
-                values,
-                places,
-                xerr=errors(own),
-                fmt=mark,
-                color=colour,
-                capsize=2,
-                label=f"is {side}",
-            )
+            of_side = [one for one in shown if one.column == side]
+            heights = [names.index(one.row) + shift for one in of_side]
+            look = {"fmt": mark, "color": colour, "capsize": 2, "label": f"is {side}"}
+            axes.errorbar(_values(of_side), heights, xerr=errors(of_side), **look)
         axes.set_yticks(range(len(names)), names)
         axes.axvline(0, color="0.4", linewidth=0.8)
         axes.set(xlabel="Pearson correlation over sentences", xlim=(-1, 1))
         axes.legend()
 
-    caption = "Figure 4. What a sentence is like and whether it is supported, or verified: test prefixes, 95 % intervals over prefixes."
+    caption = (
+        "Figure 4. What a sentence is like and whether it is supported, or verified: test "
+        "prefixes, 95 % intervals over prefixes."
+    )
     return Figure(caption, cells, draw, (6.4, 3.6), given.notes)
 
 
+@dataclass(frozen=True)
+class Curve:
+    """The delayed beams of one k in Figure 5, and plain sampling of the same k.
+
+    Attributes:
+        delayed: by delay.
+        plain: without beams; empty where that k was not run alone.
+    """
+
+    top_k: int
+    delayed: Sequence[tuple[float, Cell]]
+    plain: Sequence[Cell]
+
+
 def figure_5(given: Given) -> Figure:
-    """Different supported sentences by delay length, a line for each k that has several; beside them plain sampling of the same k."""
-    measure, kind = "distinct_supported", "delayed_beam"
-    widths = sorted({s["top_k"] for s in given.decoders.values() if s["kind"] == kind})
-    curves = {k: _series(given, measure, "delay", {"kind": kind, "top_k": k}) for k in widths}
-    plain = [
-        (k, _cell(f"plain top-{k:g}", r, given))
-        for k, r in _series(given, measure, "k", {"kind": "top_k"})
-    ]
-    held = {
-        k: [(at, _cell(f"delayed, top-{k}, delay {at:g}", r, given)) for at, r in own]
-        for k, own in curves.items()
-    }
-    held = {k: own for k, own in held.items() if own}
-    delays = sorted({at for pairs in held.values() for at, _ in pairs})
+    """Different supported sentences by delay length.
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        for place, (k, pairs) in enumerate(held.items()):
-            shift = 0.1 * (place - (len(held) - 1) / 2)
-            look = {
-                "color": COLOURS[place % len(COLOURS)],
-                "marker": "osD^vP"[place % 6],
-                "capsize": 2,
-            }
-            own = [(delays.index(at) + shift, c) for at, c in pairs if c.value is not None]
-            beside = [
-                (len(delays) + shift, c) for width, c in plain if width == k and c.value is not None
-            ]
-            for drawn, style in ((own, {"label": f"top-{k}"}), (beside, {"fillstyle": "none"})):
-                cells = [c for _, c in drawn]
-                axes.errorbar(
-                    [x for x, _ in drawn], [c.value for c in cells], errors(cells), **look, **style
-                )
-        axes.set_xticks(range(len(delays) + 1), [*(f"{at:g}" for at in delays), "no beams"])
-        axes.set(
-            xlabel="delay (tokens sampled before the beams)",
-            ylabel="different supported of five",
-            ylim=(0, None),
-        )
-        axes.legend(title="sampled from")
-
+    There is a line for each k that has several; beside them is plain sampling of the same k.
+    """
+    measure = "distinct_supported"
+    # 1. Plain sampling.
+    plain: list[tuple[float, Cell]] = []
+    for k, record in _series(given, measure, "k", {"kind": "top_k"}):
+        plain.append((k, _cell(f"plain top-{k:g}", record, given)))
+    # 2. Delayed beams, by k.
+    widths = set()
+    for settings in given.decoders.values():
+        if settings["kind"] == "delayed_beam":
+            widths.add(settings["top_k"])
+    curves = []
+    for k in sorted(widths):
+        delayed = []
+        fixed = {"kind": "delayed_beam", "top_k": k}
+        for delay, record in _series(given, measure, "delay", fixed):
+            row = f"delayed, top-{k}, delay {delay:g}"
+            delayed.append((delay, _cell(row, record, given)))
+        if delayed:
+            same_k = [one for width, one in plain if width == k]
+            curves.append(Curve(k, delayed, same_k))
+    # 3. The numbers in the figure.
+    delays = set()
+    cells = []
+    for curve in curves:
+        for delay, one in curve.delayed:
+            delays.add(delay)
+            cells.append(one)
+    cells += [one for _, one in plain]
     caption = (
-        "Figure 5. Different supported sentences among the first five by delay length, small model, validation prefixes, with 95 % "
-        "intervals over prefixes; hollow, at the right: plain sampling of the same k, which never begins its beams."
+        "Figure 5. Different supported sentences among the first five by delay length, small "
+        "model, validation prefixes, with 95 % intervals over prefixes; hollow, at the right: "
+        "plain sampling of the same k, which never begins its beams."
     )
-    cells = [c for pairs in held.values() for _, c in pairs] + [c for _, c in plain]
+    draw = partial(_draw_delays, curves=curves, delays=sorted(delays))
     return Figure(caption, cells, draw, (5.4, 3.4), given.notes)
 
 
+def _draw_delays(canvas: Any, curves: Sequence[Curve], delays: Sequence[float]) -> None:
+    """A line for each curve, a little beside the others, and a hollow mark at the right."""
+    axes = canvas.subplots()
+    for number, curve in enumerate(curves):
+        shift = 0.1 * (number - (len(curves) - 1) / 2)
+        colour = COLOURS[number % len(COLOURS)]
+        look = {"color": colour, "marker": "osD^vP"[number % 6], "capsize": 2}
+        delayed = [(delays.index(delay) + shift, one) for delay, one in curve.delayed]
+        _errorbar(axes, delayed, **look, label=f"top-{curve.top_k}")
+        plain = [(len(delays) + shift, one) for one in curve.plain]
+        _errorbar(axes, plain, **look, fillstyle="none")
+    names = [f"{delay:g}" for delay in delays]
+    axes.set_xticks(range(len(delays) + 1), [*names, "no beams"])
+    axes.set(xlabel="delay (tokens sampled before the beams)")
+    axes.set(ylabel="different supported of five", ylim=(0, None))
+    axes.legend(title="sampled from")
+
+
+def _errorbar(axes: Any, placed: Sequence[tuple[float, Cell]], **look: Any) -> None:
+    """Numbers with their intervals, each at its place; those that are missing are left out."""
+    positions = []
+    cells = []
+    for position, one in placed:
+        if one.value is not None:
+            positions.append(position)
+            cells.append(one)
+    axes.errorbar(positions, _values(cells), errors(cells), **look)
+
+
 def trade_off(given: Given) -> Figure:
-    """Support against repetition for every decoder on test prefixes: SPG at the left, USPG at the right."""
+    """Support against repetition for every decoder on test prefixes: SPG left, USPG right."""
     measures = ("SPG", "USPG")
-    found = _found(given, ["test"], "proportion_4grams", *measures)
+    records = _of_checker(given, ["test"], "proportion_4grams", *measures)
 
     def draw(canvas: Any) -> None:
-        for axes, measure in zip(
-            canvas.subplots(1, 2, sharex=True, sharey=True), measures, strict=True
-        ):
-            _scatter(axes, given, found, "proportion_4grams", measure, HUES)
-            axes.set(
-                ylim=(0, None), xlabel="different 4-grams, % of the human text's", title=measure
-            )
+        panels = canvas.subplots(1, 2, sharex=True, sharey=True)
+        for axes, measure in zip(panels, measures, strict=True):
+            _scatter(axes, given, records, ("proportion_4grams", measure), HUES)
+            label_across = "different 4-grams, % of the human text's"
+            axes.set(ylim=(0, None), xlabel=label_across, title=measure)
         canvas.axes[0].set_ylabel("supported sentences (%)")
-        _legend(canvas, [_kind(r.system, given) for r in found.where(metric="SPG")], given, HUES)
+        kinds = [_kind(record.system, given) for record in records.where(metric="SPG")]
+        _legend(canvas, kinds, given, HUES)
 
     caption = (
-        f"Support against repetition, {given.label('corpus', 'test')}: supported sentences among all (SPG) and, counted once, among all "
-        "(USPG), over different 4-grams as a share of the human text's. Mark and colour are the strategy, bars 95 % intervals."
+        f"Support against repetition, {given.label('corpus', 'test')}: supported sentences among "
+        "all (SPG) and, counted once, among all (USPG), over different 4-grams as a share of the "
+        "human text's. Mark and colour are the strategy, bars 95 % intervals."
     )
-    return Figure(caption, [_named(r, given) for r in found], draw, (7.2, 3.8))
+    return Figure(caption, _by_run_and_decoder(records, given), draw, (7.2, 3.8))

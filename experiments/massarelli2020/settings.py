@@ -1,4 +1,7 @@
-"""The tables and figures of massarelli2020 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+"""The tables and figures of massarelli2020 that its ``params.yaml`` can name.
+
+Each has a class of settings; below stands their registry.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Table1(Exhibit):
-    """Decoders on test prefixes (the run ``test``, then the small model); those of ``grid`` that validation on ``sweep`` chose."""
+    """Decoders on test prefixes: the run ``test``, then the small model.
+
+    Of ``grid`` it shows those that validation on ``sweep`` chose.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.massarelli2020.report import table_1
@@ -19,7 +25,10 @@ class Table1(Exhibit):
 
 
 class Table3(Exhibit):
-    """What validation chooses by USPG, strategy by strategy, beside the settings of the paper's choice, over the whole grid."""
+    """What validation chooses by USPG, strategy by strategy, over the whole grid.
+
+    Beside it stand the settings of the paper's choice.
+    """
 
     papers_choice: list[dict[str, Any]] = parameter("The decoders that the paper chose.")
 
@@ -30,7 +39,10 @@ class Table3(Exhibit):
 
 
 class Table4(Exhibit):
-    """Counts of sentences by decoder on validation prefixes; by rules, where the paper has spaCy's parser."""
+    """Counts of sentences by decoder on validation prefixes.
+
+    They are by rules, where the paper has spaCy's parser.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.massarelli2020.report import table_4
@@ -39,7 +51,10 @@ class Table4(Exhibit):
 
 
 class Checker(Exhibit):
-    """How far the checker can be trusted, and support corrected for it; the paper's lines are its checker against people."""
+    """How far the checker can be trusted, and support corrected for its errors.
+
+    The paper's lines are its checker against people.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.massarelli2020.report import checker
@@ -48,7 +63,10 @@ class Checker(Exhibit):
 
 
 class Table2(Exhibit):
-    """What the paper's annotators found, exact repeats counted here, and, with ``answers``, what ours found."""
+    """What the paper's annotators say, exact repeats counted here, and what ours say.
+
+    Ours are there with ``answers``.
+    """
 
     answers: str | None = parameter(
         "A CSV file of our annotators' answers; without one, repeats alone are counted.", None
@@ -61,7 +79,10 @@ class Table2(Exhibit):
 
 
 class Figure2(Exhibit):
-    """USPV against USPG on validation prefixes, decoders that all runs have: (a) models of several corpora, (b) sizes, where there are."""
+    """USPV against USPG on validation prefixes, of the decoders that all runs have.
+
+    (a) models of several corpora; (b) sizes, where there are several.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.massarelli2020.report import figure_2
@@ -70,7 +91,10 @@ class Figure2(Exhibit):
 
 
 class Figure3(Exhibit):
-    """SPG, SPV and proportion of 4-grams by delay length (delayed beam search) and by blocking size (beam search)."""
+    """SPG, SPV and proportion of 4-grams by two settings.
+
+    These are the delay length of delayed beam search and the blocking size of beam search.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.massarelli2020.report import figure_3
@@ -88,7 +112,10 @@ class Figure4(Exhibit):
 
 
 class Figure5(Exhibit):
-    """Different supported sentences by delay length, a line for each k that has several; beside them plain sampling of the same k."""
+    """Different supported sentences by delay length.
+
+    There is a line for each k that has several; beside them is plain sampling of the same k.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.massarelli2020.report import figure_5
@@ -97,7 +124,7 @@ class Figure5(Exhibit):
 
 
 class TradeOff(Exhibit):
-    """Support against repetition for every decoder on test prefixes: SPG at the left, USPG at the right."""
+    """Support against repetition for every decoder on test prefixes: SPG left, USPG right."""
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.massarelli2020.report import trade_off
