@@ -1,16 +1,22 @@
-"""Table 1's counts on real articles: distinct shuffles of the shortest 434 of the 658, scaled to the paper's 430.
+"""Table 1's counts on real articles: distinct shuffles of the shortest 434 of the 658.
 
-``python experiments/sheng2024/count_pairs.py path/to/wikisection_withSections.test.txt > experiments/sheng2024/measured/table_1.json``
+Counts are scaled to the paper's 430 articles.
 
-The release keeps articles below 1,024 GPT-2 tokens; GPT-2's vocabulary is not here, and 434 is how many that filter keeps
-(the count and the mean length of 27.5 sentences are known, so the shortest 434 stand for them).
+    python experiments/sheng2024/count_pairs.py path/to/wikisection_withSections.test.txt \\
+        > experiments/sheng2024/measured/table_1.json
+
+The release selects articles below 1,024 GPT-2 tokens; GPT-2's vocabulary is not here, and that
+filter selects 434 (the count and the mean length of 27.5 sentences are published, so the shortest
+434 stand for them).
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,51 +27,71 @@ from longform.statistics.random_streams import generator
 from longform.text.permutations import block_orders, distinct_orders, local_orders
 from longform.text.sentences import full_stop_sentences
 
-KEPT, PAPERS = 434, 430
+NUM_SHORTEST, NUM_PAPERS = 434, 430  # articles here and in the paper
 PRINTED = {"b1": 8600, "b2": 4280, "b5": 3837, "b10": 2193, "w1": 6255, "w2": 7924, "w3": 8176}
 
 
-def texts(path: Path) -> list[tuple[str, np.ndarray]]:
-    """Id and sentence numbers (equal where the sentences are) of the shortest articles."""
+@dataclass(frozen=True)
+class Article:
+    """An article: its name, and int64 (sentences,) numbers that agree where sentences do."""
+
+    name: str
+    sentences: np.ndarray
+
+
+def shortest_articles(path: Path) -> list[Article]:
+    """The articles with the fewest sentences."""
     corpus = build(name="cities", seed=1234, raw=path)
-    pieces = [
-        (d.id, [s for section in d.sections for s in full_stop_sentences(section.text)])
-        for d in corpus.documents
-    ]
-    shortest = sorted(pieces, key=lambda row: len(row[1]))[:KEPT]
-    return [(unit, np.unique(rows, return_inverse=True)[1]) for unit, rows in shortest]
+    articles = []
+    for document in corpus.documents:
+        sentences: list[str] = []
+        for section in document.sections:
+            sentences += full_stop_sentences(section.text)
+        _, numbers = np.unique(sentences, return_inverse=True)
+        articles.append(Article(document.id, numbers))
+    articles.sort(key=lambda article: len(article.sentences))
+    return articles[:NUM_SHORTEST]
 
 
-def pairs(articles: list[tuple[str, np.ndarray]], task: str, copies: int) -> int:
-    """Distinct shuffles of all articles."""
-    draw, size = (block_orders if task[0] == "b" else local_orders), int(task[1:])
-    rows = (
-        (ids, draw(len(ids), size, copies, generator("table 1", task, unit)))
-        for unit, ids in articles
-    )
-    return sum(len(distinct_orders(orders, ids)) for ids, orders in rows)
+def num_pairs(articles: list[Article], task: str, copies: int) -> int:
+    """Distinct shuffles of all articles.
+
+    Args:
+        articles: what is shuffled.
+        task: ``b5`` for blocks of 5 sentences, ``w2`` for two windows.
+        copies: shuffles that are drawn of each article.
+    """
+    draw = block_orders if task[0] == "b" else local_orders
+    size = int(task[1:])
+    total = 0
+    for article in articles:
+        rng = generator("table 1", task, article.name)
+        orders = draw(len(article.sentences), size, copies, rng)
+        total += len(distinct_orders(orders, article.sentences))
+    return total
 
 
 def main() -> None:
     """Print the counts."""
-    articles = texts(Path(sys.argv[1]))
-    found = {}
+    articles = shortest_articles(Path(sys.argv[1]))
+    # 1. Of each task with 10 and with 20 copies, and which is nearer to the printed count.
+    sets: dict[str, Any] = {}
     for task, printed in PRINTED.items():
-        counts = {copies: pairs(articles, task, copies) * PAPERS / KEPT for copies in (10, 20)}
-        near = min(counts, key=lambda copies: abs(counts[copies] - printed))
-        found[task] = {
-            "printed": printed,
-            **{f"with_{copies}": round(value) for copies, value in counts.items()},
-            "nearest": near,
-            "off_percent": round(100 * (counts[near] / printed - 1), 2),
-        }
-    lengths = [len(ids) for _, ids in articles]
-    print(
-        json.dumps(
-            {"articles": len(articles), "mean_sentences": float(np.mean(lengths)), "sets": found},
-            indent=1,
-        )
-    )
+        counts: dict[int, float] = {}
+        row: dict[str, float] = {"printed": printed}
+        for copies in (10, 20):
+            counts[copies] = num_pairs(articles, task, copies) * NUM_PAPERS / NUM_SHORTEST
+            row[f"with_{copies}"] = round(counts[copies])
+        distances = {copies: abs(count - printed) for copies, count in counts.items()}
+        nearest = min(distances, key=distances.__getitem__)
+        row["nearest"] = nearest
+        row["off_percent"] = round(100 * (counts[nearest] / printed - 1), 2)
+        sets[task] = row
+    # 2. Beside the articles' mean length.
+    lengths = [len(article.sentences) for article in articles]
+    mean_length = float(np.mean(lengths))
+    report = {"articles": len(articles), "mean_sentences": mean_length, "sets": sets}
+    print(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":

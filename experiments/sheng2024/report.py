@@ -1,11 +1,12 @@
-"""Tables 1-6 and Figures 4-7 and 9 of "BBScore: A Brownian Bridge Based Metric for Assessing Text Coherence" (Sheng et al. 2024).
+"""Tables 1-6 and Figures 4-7 and 9 of "BBScore: A Brownian Bridge Based Metric".
 
-A record's variant names what turns a latent path into a score and, where it is not the paper's, how the encoder was trained.
+Sheng et al. 2024. A record's variant names what turns a latent path into a score and, where it is
+not the paper's, how the encoder was trained.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,65 +20,87 @@ from longform_lab.reporting.printed import Printed
 
 STROKES = ("-", "--", "-.", ":")
 CHANCE = "own_top_two_by_chance"
+SHUFFLE_TASKS = {
+    "critic": "bbscore",
+    "metric": "pairwise_accuracy",
+    "task": ["block_*", "window_*"],
+}
+SAME = ("critic", *SYSTEM, "task", "variant")  # fields that derived records share with theirs
+COUNT: Mapping[str, Any] = {"value": None, "low": None, "high": None, "signature": "count"}
 
 
 def derived(results: Results) -> list[Record]:
-    """How many pairs each test set has, and how many writers would be in their own top two by chance."""
-    tasks = {"critic": "bbscore", "metric": "pairwise_accuracy", "task": ["block_*", "window_*"]}
-    counted = [r for r in select(results, tasks) if "pairs" in r.details]
-    same = ("critic", *SYSTEM, "task", "variant")
-    plain: dict[str, Any] = {"value": None, "low": None, "high": None, "signature": "count"}
+    """How many pairs each test set has, and how many writers chance puts in their own top two."""
+    # 1. Pairs, whose number is the same for every head.
+    with_pairs = []
+    for record in select(results, SHUFFLE_TASKS):
+        if "pairs" in record.details:
+            with_pairs.append(record)
     records = []
-    for group in Results(counted).groups(*same).values():
-        pairs = max(
-            int(r.details["pairs"] + r.details.get("unscored", 0)) for r in group
-        )  # the same for every head
-        fields = {name: getattr(group[0], name) for name in (*same, "units", "excluded", "better")}
-        records.append(Record(metric="pairs", **fields, **{**plain, "value": pairs}))
-    by_chance = 2 / max(len(results.where(metric="distance").values("system")), 2)
-    known = {"value": by_chance, "low": by_chance, "high": by_chance}
-    for r in results.where(metric="own_top_two"):
-        fields = {name: getattr(r, name) for name in (*same, "seed", "better")}
-        records.append(Record(metric=CHANCE, **fields, **{**plain, **known}))
+    for heads in Results(with_pairs).groups(*SAME).values():
+        fields = _fields(heads[0], *SAME, "units", "excluded", "better")
+        fields |= {**COUNT, "value": max(map(_num_pairs, heads))}
+        records.append(Record(metric="pairs", **fields))
+    # 2. Two of all writers.
+    num_writers = len(results.where(metric="distance").values("system"))
+    by_chance = 2 / max(num_writers, 2)
+    for record in results.where(metric="own_top_two"):
+        fields = _fields(record, *SAME, "seed", "better")
+        fields |= {**COUNT, "value": by_chance, "low": by_chance, "high": by_chance}
+        records.append(Record(metric=CHANCE, **fields))
     return records
+
+
+def _fields(record: Record, *names: str) -> dict[str, Any]:
+    """Some fields of a record."""
+    return {name: getattr(record, name) for name in names}
+
+
+def _num_pairs(record: Record) -> int:
+    """Pairs of a test set, with those that could not be scored."""
+    return int(record.details["pairs"] + record.details.get("unscored", 0))
 
 
 def table_1(given: Given) -> Table:
     """Pairs of original and shuffle in each test set."""
-    cells = given.crossed(
-        given.results.where(critic="bbscore", metric="pairs"), "table_1", ("corpus",), "task"
-    )
+    records = given.results.where(critic="bbscore", metric="pairs")
+    cells = given.crossed(records, "table_1", ("corpus",), "task")
     return Table(
         "Table 1. Pairs of an original and a shuffle different from it, in the test set", cells
     )
 
 
-def table_6(given: Given, **settings: Any) -> Table:
-    """Three rated classes of coherence, beside the commonest class, which the paper leaves out."""
-    table = accuracies(given, **settings)
-    shares = {
-        r.corpus: r.reference
-        for r in given.select(settings["where"], variant=ANY)
-        if r.reference is not None
-    }
-    row, source = "commonest class", "share of texts"
-    baseline = [
-        exact(row, given.label("corpus", corpus), 100 * share, source)
-        for corpus, share in shares.items()
-    ]
+def table_6(given: Given, where: Mapping[str, Any], **settings: Any) -> Table:
+    """Three rated classes of coherence.
+
+    Beside them is the commonest class, which the paper leaves out.
+
+    Args:
+        given: the records.
+        where: fields of the records that are shown.
+        settings: others of :func:`accuracies`.
+    """
+    table = accuracies(given, where=where, **settings)
+    shares = {}
+    for record in given.select(where, variant=ANY):
+        if record.reference is not None:
+            shares[record.corpus] = record.reference
+    cells = list(table.cells)
+    for corpus, share in shares.items():
+        name = given.label("corpus", corpus)
+        cells.append(exact("commonest class", name, 100 * share, "share of texts"))
     note = (
         "p-values (in the CSV): paired permutation test against always saying the commonest class"
     )
-    return replace(table, cells=[*table.cells, *baseline], notes=[note, *table.notes])
+    return replace(table, cells=cells, notes=[note, *table.notes])
 
 
 def length(given: Given) -> Table:
     """Rank correlation of a score with a document's number of sentences; not in the paper."""
-    cells = given.crossed(
-        given.results.where(metric="length_correlation"), "length", ("critic", "variant"), "metric"
-    )
+    records = given.results.where(metric="length_correlation")
+    cells = given.crossed(records, "length", ("critic", "variant"), "metric")
     what = "Spearman correlation with the number of sentences, unshuffled test texts"
-    notes = given.notes + training_notes(given.results.where(metric="length_correlation"))
+    notes = given.notes + training_notes(records)
     return Table(f"How far a score follows length: {what}", cells, notes)
 
 
@@ -88,202 +111,278 @@ def accuracies(
     column: str,
     rows: Sequence[str] = ("critic", "variant"),
 ) -> Table:
-    """Scorers by tasks or writers, in percent; the printed rows that none of ours stands beside (Tables 2 to 6)."""
+    """Scorers by tasks or writers, in percent (Tables 2 to 6).
 
-    def place(number: Printed) -> tuple[str, str] | None:
+    Printed rows that none of ours stands beside are among them.
+
+    Args:
+        given: the records.
+        caption: the table's heading.
+        where: fields of the records that are shown.
+        column: the field that names a column.
+        rows: fields whose labels name a row.
+    """
+    # 1. Ours, with the printed numbers beside them.
+    critics = list(given.expected.labels("critic"))
+    records = given.select({"critic": critics, "variant": ANY}, where, given.where)
+    cells = given.crossed(records, given.name, tuple(rows), column, factor=100)
+
+    # 2. Printed numbers alone.
+    def names_in_table(number: Printed) -> tuple[str, str] | None:
         row, split, name = number.path
+        if split != "test":
+            return None
         name = (number.where or {}).get(column, name)
-        return (
-            (f"{given.expected['rows'][row]} (printed)", given.label(column, name))
-            if split == "test"
-            else None
-        )
+        scorer = given.expected["rows"][row]
+        return f"{scorer} (printed)", given.label(column, name)
 
-    found = given.select(
-        {"critic": list(given.expected.labels("critic")), "variant": ANY}, where, given.where
-    )
-    cells = given.crossed(found, given.name, tuple(rows), column, factor=100)
+    cells += given.printed_alone(given.name, names_in_table)
     columns = [given.label(column, value) for value in given.expected.labels(column)]
-    notes = given.notes + training_notes(found)
-    return Table(caption, cells + given.printed_alone(given.name, place), notes, columns)
+    notes = given.notes + training_notes(records)
+    return Table(caption, cells, notes, columns)
 
 
 def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figure:
-    """ROC curves: a panel for each encoder, a stroke for each task or writer, and the area under the very curve that is drawn."""
-    found = given.select(
-        {"critic": "bbscore", "metric": "area", "variant": ANY}, where, given.where
-    )
-    cells = given.crossed(found, given.name, ("critic", "variant"), column)
-    drawn = Results(r for r in given.ordered(found, "variant", column) if "roc" in r.details)
-    encoders, names = drawn.values("variant"), drawn.values(column)
-    across = min(max(len(encoders), 1), 3)
-    down = max(-(-len(encoders) // across), 1)
+    """ROC curves: a panel for each encoder, a stroke for each task or writer.
 
-    def draw(canvas: Any) -> None:
-        grid = panels(canvas, len(encoders), across, sharey=True)
-        for one, variant in zip(grid, encoders, strict=True):
-            for (value,), own in drawn.where(variant=variant).groups(column).items():
-                place = names.index(value)
-                false, up = mean_roc(own)
-                look = {
-                    "color": COLOURS[place % len(COLOURS)],
-                    "linestyle": STROKES[place % len(STROKES)],
-                    "lw": 1.1,
-                }
-                one.plot(
-                    false,
-                    up,
-                    label=f"{given.label(column, value)} ({np.trapezoid(up, false):.2f})",
-                    **look,
-                )
-            one.plot([0, 1], [0, 1], color="0.8", linewidth=0.6)
-            one.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal")
-            one.set_title(given.label("variant", variant) if variant else "BBScore", fontsize=8)
-            one.legend(fontsize=6, title="area under the curve", title_fontsize=6, frameon=False)
-        for one in grid[::across]:
-            one.set_ylabel("true positive rate")
+    The area is that under the very curve that is drawn.
 
+    Args:
+        given: the records.
+        what: the figure's heading.
+        where: fields of the records that are shown.
+        column: the field that names a stroke.
+    """
+    # 1. The records, and those among them that hold a curve.
+    areas = {"critic": "bbscore", "metric": "area", "variant": ANY}
+    records = given.select(areas, where, given.where)
+    cells = given.crossed(records, given.name, ("critic", "variant"), column)
+    with_curves = []
+    for record in given.ordered(records, "variant", column):
+        if "roc" in record.details:
+            with_curves.append(record)
+    curves = Results(with_curves)
+    # 2. What the figure says of several trainings.
     caption = f"{what}: ROC curves of BBScore."
-    if any("trainings" in r.details for r in found):
-        curves = max((len(own) for own in drawn.groups("variant", column).values()), default=0)
+    if any("trainings" in record.details for record in records):
+        groups = curves.groups("variant", column).values()
+        num_trainings = max(map(len, groups), default=0)
         caption += (
-            f" Where an encoder was trained several times, a curve is the mean of {curves} trainings with the area under it; "
-            "the table has the mean over all."
+            " Where an encoder was trained several times, a curve is the mean of "
+            f"{num_trainings} trainings with the area under it; the table has the mean over all."
         )
-    return Figure(
-        caption,
-        cells,
-        draw,
-        (1.0 + 2.6 * across, 0.4 + 3.0 * down),
-        given.notes + training_notes(found),
-    )
+    # 3. Its panels.
+    num_panels = max(len(curves.values("variant")), 1)
+    across = min(num_panels, 3)
+    down = -(-num_panels // across)
+    draw = partial(_draw_rocs, given=given, curves=curves, column=column, across=across)
+    size = (1.0 + 2.6 * across, 0.4 + 3.0 * down)
+    return Figure(caption, cells, draw, size, given.notes + training_notes(records))
+
+
+def _draw_rocs(canvas: Any, given: Given, curves: Results, column: str, across: int) -> None:
+    """A panel for each encoder.
+
+    Args:
+        canvas: of the figure.
+        given: the names.
+        curves: records that hold a curve, in the order in which they are drawn.
+        column: the field that names a stroke.
+        across: panels in a row.
+    """
+    encoders = curves.values("variant")
+    names = curves.values(column)
+    grid = panels(canvas, len(encoders), across, sharey=True)
+    for axes, encoder in zip(grid, encoders, strict=True):
+        # 1. A curve for each task or writer, in the same stroke in every panel.
+        strokes = curves.where(variant=encoder).groups(column)
+        for (value,), trainings in strokes.items():
+            number = names.index(value)
+            false, true = mean_roc(trainings)
+            area = np.trapezoid(true, false)
+            name = f"{given.label(column, value)} ({area:.2f})"
+            colour = COLOURS[number % len(COLOURS)]
+            stroke = STROKES[number % len(STROKES)]
+            axes.plot(false, true, label=name, color=colour, linestyle=stroke, lw=1.1)
+        # 2. Chance, and the names.
+        axes.plot([0, 1], [0, 1], color="0.8", linewidth=0.6)
+        axes.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        title = given.label("variant", encoder) if encoder else "BBScore"
+        axes.set_title(title, fontsize=8)
+        axes.legend(fontsize=6, title="area under the curve", title_fontsize=6, frameon=False)
+    for axes in grid[::across]:
+        axes.set_ylabel("true positive rate")
 
 
 def mean_roc(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
-    """False positive rates, and at each the mean of the records' true positive rates (vertical averaging, Fawcett 2006)."""
+    """False positive rates, and at each the mean of the records' true positive rates.
+
+    This is vertical averaging (Fawcett 2006).
+    """
     curves = [record.details["roc"] for record in records]
-    return np.array(curves[0]["false_positive"]), np.mean(
-        [curve["true_positive"] for curve in curves], axis=0
-    )
+    false_positive = np.array(curves[0]["false_positive"])
+    true_positive = np.array([curve["true_positive"] for curve in curves])
+    return false_positive, true_positive.mean(axis=0)
 
 
 def figure_6(given: Given) -> Figure:
-    """Wasserstein distances between the writers' distributions of the diffusion estimate, scaled to [1, 2] per row."""
+    """Wasserstein distances between the writers' distributions of the diffusion estimate.
+
+    They are scaled to [1, 2] in each row.
+    """
+    # 1. The distances, with the share of writers that are near to themselves.
     distances = given.results.where(metric="distance")
-    names = distances.values("system")
-    shown = [given.label("system", name) for name in names]
+    writers = distances.values("system")
     cells = []
-    for r in distances:
-        tested, known = given.label("system", r.system), given.label("system", r.variant)
-        cells.append(cell(f"tested: {tested}", f"known: {known}", r))
-    block, share = given.expected["figure_6"], given.results.one(metric="own_top_two")
-    paper = 100 * block["sources_in_their_own_top_two"] / block["sources"]
-    cells.append(cell("writers in their own top two", "%", share, printed=paper).times(100))
-    scaled = np.array(
-        [[distances.one(system=a, variant=b).details["scaled"] for b in names] for a in names]
-    )
-
-    def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        drawn = axes.imshow(scaled, vmin=1, vmax=2, cmap="cividis")
-        axes.set_xticks(range(len(shown)), shown, rotation=30, ha="right")
-        axes.set_yticks(range(len(shown)), shown)
-        axes.set(xlabel="known writer", ylabel="tested writer")
-        for i, j in np.ndindex(scaled.shape):
-            colour = "black" if scaled[i, j] > 1.5 else "white"
-            axes.text(
-                j, i, f"{scaled[i, j]:.2f}", ha="center", va="center", color=colour, fontsize=7
-            )
-        canvas.colorbar(drawn, ax=axes, label="scaled distance")
-
+    for record in distances:
+        row = f"tested: {given.label('system', record.system)}"
+        column = f"known: {given.label('system', record.variant)}"
+        cells.append(cell(row, column, record))
+    share = given.results.one(metric="own_top_two")
+    block = given.expected["figure_6"]
+    num_own = block["sources_in_their_own_top_two"]
+    paper = 100 * num_own / block["sources"]
+    own_top_two = cell("writers in their own top two", "%", share, printed=paper)
+    cells.append(own_top_two.times(100))
+    # 2. As they are drawn: a row for each tested writer, a column for each known one.
+    scaled = []
+    for tested in writers:
+        row_of_tested = []
+        for reference in writers:
+            record = distances.one(system=tested, variant=reference)
+            row_of_tested.append(record.details["scaled"])
+        scaled.append(row_of_tested)
+    names = [given.label("system", writer) for writer in writers]
+    by_chance = given.results.one(metric=CHANCE).value
     caption = (
-        "Figure 6. Distance of a tested writer's texts to each known writer's, scaled to [1, 2] in each row (darker: nearer). By "
-        f"chance {given.results.one(metric=CHANCE).value:.0%} of the writers would be in their own top two."
+        "Figure 6. Distance of a tested writer's texts to each known writer's, scaled to [1, 2] in "
+        f"each row (darker: nearer). By chance {by_chance:.0%} of the writers would be in their "
+        "own top two."
     )
+    draw = partial(_draw_distances, scaled=np.array(scaled), names=names)
     return Figure(caption, cells, draw, (6.0, 4.6), given.notes)
 
 
+def _draw_distances(canvas: Any, scaled: np.ndarray, names: Sequence[str]) -> None:
+    """Distances as colours and numbers.
+
+    Args:
+        canvas: of the figure.
+        scaled: (tested writers, known writers).
+        names: of the writers.
+    """
+    axes = canvas.subplots()
+    image = axes.imshow(scaled, vmin=1, vmax=2, cmap="cividis")
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="known writer", ylabel="tested writer")
+    look = {"ha": "center", "va": "center", "fontsize": 7}
+    for (row, column), distance in np.ndenumerate(scaled):
+        colour = "black" if distance > 1.5 else "white"
+        axes.text(column, row, f"{distance:.2f}", color=colour, **look)
+    canvas.colorbar(image, ax=axes, label="scaled distance")
+
+
 def figure_7(given: Given) -> Figure:
-    """Mean absolute latent along a document, texts stretched to one length: each writer beside human text."""
-    found = {r.system: r for r in given.results.where(critic="bbscore", metric="trajectory")}
-    human = found.pop("human")
+    """Mean absolute latent along a document, texts stretched to one length.
+
+    Each writer stands beside human text.
+    """
+    # 1. Numbers at five places of each writer's mean path.
+    path_of = {}
+    for record in given.results.where(critic="bbscore", metric="trajectory"):
+        path_of[record.system] = record
+    human = path_of.pop("human")
     cells = []
-    for r, share in product((human, *found.values()), (0.0, 0.25, 0.5, 0.75, 1.0)):
-        value, low, high = (
-            float(curve[min(len(curve) - 1, int(len(curve) * share))]) for curve in _band(r)
-        )
-        cells.append(
-            Cell(given.label("system", r.system), f"at {share:.0%}", value, low, high, r.units)
-        )
-    across = min(3, max(len(found), 1))
-
-    def draw(canvas: Any) -> None:
-        for axes, r in zip(
-            panels(canvas, len(found), across, sharex=True, sharey=True),
-            found.values(),
-            strict=True,
-        ):
-            for one, colour in ((human, "0.45"), (r, COLOURS[0])):
-                mean, low, high = _band(one)
-                places = np.linspace(0, 1, len(mean))
-                axes.plot(
-                    places,
-                    mean,
-                    color=colour,
-                    label=given.label("system", one.system),
-                    linewidth=1.2,
-                )
-                axes.fill_between(places, low, high, color=colour, alpha=0.25, linewidth=0)
-            axes.set(xlim=(0, 1), ylim=(0, None))
-            axes.legend(fontsize=6, frameon=False, loc="lower right")
-        canvas.supxlabel("place in the text, as a share of its length", fontsize=8)
-        canvas.supylabel("mean absolute latent", fontsize=8)
-
-    caption = "Figure 7. Latent paths of each writer beside human text: mean over texts, with 95 % intervals of the mean."
-    return Figure(
-        caption,
-        cells,
-        draw,
-        (2.4 * across, 0.6 + 1.9 * max(-(-len(found) // across), 1)),
-        given.notes,
+    for record in (human, *path_of.values()):
+        name = given.label("system", record.system)
+        band = _band(record)
+        num_points = band.shape[1]
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+            point = min(int(num_points * share), num_points - 1)
+            value, low, high = band[:, point].tolist()
+            cells.append(Cell(name, f"at {share:.0%}", value, low, high, record.units))
+    # 2. A panel for each writer.
+    writers = list(path_of.values())
+    num_panels = max(len(writers), 1)
+    across = min(3, num_panels)
+    down = -(-num_panels // across)
+    caption = (
+        "Figure 7. Latent paths of each writer beside human text: mean over texts, with 95 % "
+        "intervals of the mean."
     )
+    draw = partial(_draw_paths, given=given, human=human, writers=writers, across=across)
+    size = (2.4 * across, 0.6 + 1.9 * down)
+    return Figure(caption, cells, draw, size, given.notes)
 
 
-def _band(r: Record) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean at each place with a normal 95 % interval of the mean."""
-    mean, spread = (np.array(r.details["trajectory"][key]) for key in ("mean", "spread"))
-    half = NORMAL_95 * spread / max(r.units or 1, 1) ** 0.5
-    return mean, mean - half, mean + half
+def _draw_paths(
+    canvas: Any, given: Given, human: Record, writers: Sequence[Record], across: int
+) -> None:
+    """Mean paths with their intervals, the human one in grey in every panel."""
+    grid = panels(canvas, len(writers), across, sharex=True, sharey=True)
+    for axes, writer in zip(grid, writers, strict=True):
+        for record, colour in ((human, "0.45"), (writer, COLOURS[0])):
+            mean, low, high = _band(record)
+            shares = np.linspace(0, 1, len(mean))
+            name = given.label("system", record.system)
+            axes.plot(shares, mean, color=colour, label=name, linewidth=1.2)
+            axes.fill_between(shares, low, high, color=colour, alpha=0.25, linewidth=0)
+        axes.set(xlim=(0, 1), ylim=(0, None))
+        axes.legend(fontsize=6, frameon=False, loc="lower right")
+    canvas.supxlabel("place in the text, as a share of its length", fontsize=8)
+    canvas.supylabel("mean absolute latent", fontsize=8)
+
+
+def _band(record: Record) -> np.ndarray:
+    """(3, places) mean at each place, and the ends of a normal 95 % interval of the mean."""
+    trajectory = record.details["trajectory"]
+    mean = np.array(trajectory["mean"])
+    spread = np.array(trajectory["spread"])
+    num_texts = max(record.units or 1, 1)
+    half_width = NORMAL_95 * spread / num_texts**0.5
+    return np.stack([mean, mean - half_width, mean + half_width])
 
 
 def figure_9(given: Given) -> Figure:
-    """Area under the ROC curve over the diffusion variance; pairwise accuracy, which cannot move, is the control."""
-    found = given.results.where(critic="bbscore", variant="", metric="area", task="block_1")
-    record = next(r for r in found if "sweep" in r.details)
-    sweep, estimate = record.details["sweep"], record.details["sigma2"]
-    best = int(np.argmax(sweep["auc"]))
-    at = int(np.abs(np.log(np.array(sweep["sigma2"]) / estimate)).argmin())
-    pairs = zip(sweep["sigma2"], sweep["auc"], strict=True)
-    cells = [Cell("BBScore", f"area at variance {sigma2:.3g}", area) for sigma2, area in pairs]
-    marked = (
-        ("estimated variance", estimate, "--"),
-        ("best of the sweep", sweep["sigma2"][best], ":"),
-    )
+    """Area under the ROC curve over the diffusion variance.
 
+    Pairwise accuracy, which cannot move, is the control.
+    """
+    # 1. The sweep: areas by variance.
+    records = given.results.where(critic="bbscore", variant="", metric="area", task="block_1")
+    record = next(record for record in records if "sweep" in record.details)
+    sweep = record.details["sweep"]
+    variances = sweep["sigma2"]
+    areas = sweep["auc"]
+    cells = []
+    for variance, area in zip(variances, areas, strict=True):
+        cells.append(Cell("BBScore", f"area at variance {variance:.3g}", area))
+    # 2. The estimated variance, and the best one.
+    estimate = record.details["sigma2"]
+    distances = np.log(np.array(variances) / estimate)
+    nearest = int(np.abs(distances).argmin())
+    best = int(np.argmax(areas))
+
+    # 3. Curves over the variance, the two as vertical lines.
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        axes.semilogx(
-            sweep["sigma2"], sweep["auc"], color=COLOURS[0], label="area under the ROC curve"
-        )
-        axes.semilogx(sweep["sigma2"], sweep["accuracy"], color="0.6", label="pairwise accuracy")
-        for (name, variance, stroke), colour in zip(marked, COLOURS[1:], strict=False):
-            axes.axvline(variance, color=colour, linestyle=stroke, label=f"{name}, {variance:.3g}")
+        axes.semilogx(variances, areas, color=COLOURS[0], label="area under the ROC curve")
+        axes.semilogx(variances, sweep["accuracy"], color="0.6", label="pairwise accuracy")
+        _vertical(axes, "estimated variance", estimate, linestyle="--", color=COLOURS[1])
+        _vertical(axes, "best of the sweep", variances[best], linestyle=":", color=COLOURS[2])
         axes.axhline(0.5, color="0.85", linewidth=0.6)
         axes.set(xlabel=r"diffusion variance $\sigma_m^2$", ylabel="area, accuracy", ylim=(0, 1))
         axes.legend(fontsize=7)
 
     caption = (
-        f"Figure 9. What the diffusion variance changes (first head, blocks of 1). At its estimate, {estimate:.3g}, the area is "
-        f"{sweep['auc'][at]:.3f}; the best of the sweep, {sweep['auc'][best]:.3f}, is chosen on the same texts."
+        "Figure 9. What the diffusion variance changes (first head, blocks of 1). At its estimate, "
+        f"{estimate:.3g}, the area is {areas[nearest]:.3f}; the best of the sweep, "
+        f"{areas[best]:.3f}, is chosen on the same texts."
     )
     return Figure(caption, cells, draw, notes=given.notes)
+
+
+def _vertical(axes: Any, name: str, variance: float, **look: Any) -> None:
+    """A line at a variance, which the legend gives with its name."""
+    axes.axvline(variance, label=f"{name}, {variance:.3g}", **look)

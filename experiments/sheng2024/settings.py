@@ -1,4 +1,7 @@
-"""The tables and figures of sheng2024 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+"""The tables and figures of sheng2024 that its ``params.yaml`` can name.
+
+Each has a class of settings; below stands their registry.
+"""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -46,7 +49,10 @@ class Length(Exhibit):
 
 
 class Accuracies(Exhibit):
-    """Scorers by tasks or writers, in percent; the printed rows that none of ours stands beside (Tables 2 to 6)."""
+    """Scorers by tasks or writers, in percent (Tables 2 to 6).
+
+    Printed rows that none of ours stands beside are among them.
+    """
 
     caption: str = parameter("The table's heading.")
     where: dict[str, Any] = parameter("Fields of the records that are shown.")
@@ -62,7 +68,10 @@ class Accuracies(Exhibit):
 
 
 class Rocs(Exhibit):
-    """ROC curves: a panel for each encoder, a stroke for each task or writer, and the area under the very curve that is drawn."""
+    """ROC curves: a panel for each encoder, a stroke for each task or writer.
+
+    The area is that under the very curve that is drawn.
+    """
 
     what: str = parameter("The figure's heading.")
     where: dict[str, Any] = parameter("Fields of the records that are shown.")
@@ -75,7 +84,10 @@ class Rocs(Exhibit):
 
 
 class Figure6(Exhibit):
-    """Wasserstein distances between the writers' distributions of the diffusion estimate, scaled to [1, 2] per row."""
+    """Wasserstein distances between the writers' distributions of the diffusion estimate.
+
+    They are scaled to [1, 2] in each row.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.sheng2024.report import figure_6
@@ -84,7 +96,10 @@ class Figure6(Exhibit):
 
 
 class Figure7(Exhibit):
-    """Mean absolute latent along a document, texts stretched to one length: each writer beside human text."""
+    """Mean absolute latent along a document, texts stretched to one length.
+
+    Each writer stands beside human text.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.sheng2024.report import figure_7
@@ -93,7 +108,10 @@ class Figure7(Exhibit):
 
 
 class Figure9(Exhibit):
-    """Area under the ROC curve over the diffusion variance; pairwise accuracy, which cannot move, is the control."""
+    """Area under the ROC curve over the diffusion variance.
+
+    Pairwise accuracy, which cannot move, is the control.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.sheng2024.report import figure_9
