@@ -46,6 +46,7 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
             f"no response at severity {severity:g}; the corpus of corruptions must hold that "
             "severity"
         )
+    # 1. A cell for each response, and whether the critic answers.
     cells = []
     answers: dict[bool, list[bool]] = {True: [], False: []}  # by whether the critic is meant for it
     for record in records:
@@ -54,9 +55,11 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
         verdict = SEEN if seen(record) else NOT_SEEN
         if record.value is None:
             verdict = NOT_SCORED
-        row, column = given.label("critic", record.critic), given.label("task", record.task)
+        row = given.label("critic", record.critic)
+        column = given.label("task", record.task)
         why = "its own corruption" if meant_for_it else ""
         cells.append(cell(row, column, record, verdict=verdict, why=why))
+    # 2. How many answer to what they are meant for, and to the rest.
     note = (
         f"p < {LEVEL:g}: {sum(answers[True])} of {len(answers[True])} critics see a corruption "
         f"that they are meant for, {sum(answers[False])} of {len(answers[False])} one that they "
@@ -101,7 +104,7 @@ def corruption_responses(given: Given) -> Figure:
             lines = wrap(given.label("task", corruption), 11, break_long_words=False)
             names.append("\n".join(lines))
         strips[0].xaxis.set_tick_params(labeltop=True, labelsize=6.5)
-        strips[0].set_xticks([place + WIDTH / 2 for place in range(len(corruptions))], names)
+        strips[0].set_xticks([position + WIDTH / 2 for position in range(len(corruptions))], names)
         for axes in strips:
             axes.xaxis.set_tick_params(labelbottom=False, length=0)
         canvas.supxlabel("within each field: share of the eligible places that are damaged, 0 to 1")
@@ -178,10 +181,10 @@ def _strip(
     """
     # 1. A curve for each corruption, shaded where the critic is meant for it.
     critic = records[0].critic
-    for place, corruption in enumerate(corruptions):
-        _field(axes, place, records.where(task=corruption), unit)
+    for position, corruption in enumerate(corruptions):
+        _field(axes, position, records.where(task=corruption), unit)
         if is_meant(given, critic, corruption):
-            ends = place - 0.08, place + 0.88
+            ends = position - 0.08, position + 0.88
             axes.axvspan(*ends, color=COLOURS[4], alpha=0.3, linewidth=0)
     # 2. The critic's name.
     name = "\n".join(wrap(given.label("critic", critic), 22))
@@ -205,18 +208,18 @@ def _ticks(axes: Any, decade: int) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def _field(axes: Any, place: int, records: Results, unit: float) -> None:
+def _field(axes: Any, position: int, records: Results, unit: float) -> None:
     """One corruption's responses from severity 0 to 1, on a share ``WIDTH`` of the field."""
     # 1. The curve and its interval begin at sound text; a dot stands where the damage is seen.
     curve: Mapping[str, list[float]] = {name: [] for name in ("x", "value", "low", "high")}
     dots: Mapping[str, list[float]] = {"x": [], "value": []}
-    _add(curve, x=place, value=0.0, low=0.0, high=0.0)
+    _add(curve, x=position, value=0.0, low=0.0, high=0.0)
     for record in sorted(records, key=lambda record: record.severity or 0.0):
         response = worse(record, unit)
         if response is None:
             continue
         value = response.value
-        x = place + WIDTH * (record.severity or 0.0)
+        x = position + WIDTH * (record.severity or 0.0)
         _add(curve, x=x, value=value, low=response.low or value, high=response.high or value)
         if seen(record):
             _add(dots, x=x, value=value)

@@ -1,4 +1,7 @@
-"""The tables and figures of matrix that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+"""The tables and figures of matrix that its ``params.yaml`` can name.
+
+Each has a class of settings; below stands their registry.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class CorruptionMatrix(Exhibit):
-    """Responses at one severity, a row for each critic, a column for each corruption. Raises BadInput: none at that severity."""
+    """Responses at one severity, a row for each critic, a column for each corruption.
+
+    Raises BadInput: there is none at that severity.
+    """
 
     severity: Number = parameter(
         "The share of struck places that is shown.", 0.2, source="ours", gt=0, le=1
@@ -23,7 +29,10 @@ class CorruptionMatrix(Exhibit):
 
 
 class CorruptionResponses(Exhibit):
-    """Responses over severity, upward where the critic judges worse: a strip for each critic, a field of it for each corruption."""
+    """Responses over severity, upward where the critic judges worse.
+
+    A strip for each critic, in it a field for each corruption.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.matrix.report import corruption_responses
