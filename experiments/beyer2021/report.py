@@ -1,12 +1,12 @@
-"""Tables of "Is Incoherence Surprising?" (Beyer, Loaiciga, Schlangen 2021), numbered as printed, and
-what it left open.
+"""Tables of "Is Incoherence Surprising?" (Beyer, Loaiciga, Schlangen 2021), numbered as printed.
 
-Every number is a share of items with Wilson's interval; the p-value (in the CSV) is McNemar's
-against the next smaller model.
+Beside them stands what the paper left open. Every number is a share of items with Wilson's
+interval; the p-value (in the CSV) is McNemar's against the next smaller model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,23 @@ def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "")
 
 
 def other_suites(given: Given, caption: str, inside: Sequence[str]) -> Table:
-    """Suites beyond the paper's, which ``inside`` names: other languages, and whatever SyntaxGym
-    files the run read.
+    """Suites beyond the paper's: other languages, and whatever SyntaxGym files the run read.
+
+    Args:
+        given: the records.
+        caption: the table's heading.
+        inside: names and patterns of the suites that other tables show.
     """
-    printed = [number.where["task"] for number in given.expected.numbers if number.where]
+    # 1. What other tables show.
+    printed = []
+    for number in given.expected.numbers:
+        if number.where:
+            printed.append(number.where["task"])
     shown = set(_accuracies(given, *inside, *printed).values("task"))
     # Suites of one replaced connective are pooled under the name of the connective.
     for record in _accuracies(given, REPLACED):
         shown.add(record.task.rpartition("_as_")[0])
+    # 2. The others.
     others = []
     for task in _accuracies(given, "*").values("task"):
         if task not in shown:
@@ -72,31 +81,34 @@ def _accuracies(given: Given, *tasks: str) -> Results:
 
 
 def table_4(given: Given, systems: Sequence[str]) -> Table:
-    """Explicit connectives: a row for each connective and sense, a column for each connective put
-    in its place.
+    """Explicit connectives: a row for each connective and sense.
+
+    A column for each connective put in its place.
     """
     # 1. A cell for each row and column; the printed number stands alone where we have none.
     block = given.expected["table_4"]
     columns = block["columns"]
     cells = []
     for system in systems:
-        records = {r.task: r for r in _accuracies(given, REPLACED).where(system=system)}
+        records = _accuracies(given, REPLACED).where(system=system)
         for sense, printed in block["rows"].items():
             words = sense.replace("_", ", ", 1).lower()
             row = f"{given.label('system', system)}: {words}"
             values = printed.get(system, [None] * len(columns))
             for column, value in zip(columns, values, strict=True):
-                record = records.get(f"connective_{sense}_as_{column}")
+                record = records.find(task=f"connective_{sense}_as_{column}")
                 if record is None:
                     cells.append(Cell(row, column, None, printed=value))
                 else:
                     cells.append(given.cell(row, column, record, "table_4"))
     # 2. A note where rows rest on few texts.
-    rows = {number.row for number in cells}
-    small = {one.row for one in cells if one.value is not None and (one.units or 0) < FEW}
+    small = set()
+    for one in cells:
+        if one.value is not None and (one.units or 0) < FEW:
+            small.add(one.row)
     notes = []
     if small:
-        share = f"{len(small)} of {len(rows)} rows"
+        share = f"{len(small)} of {len(_rows(cells))} rows"
         notes.append(f"fewer than {FEW} texts in {share}: read their intervals")
     caption = (
         "Table 4. Explicit connectives: share of texts in which another connective (column) costs "
@@ -106,25 +118,29 @@ def table_4(given: Given, systems: Sequence[str]) -> Table:
 
 
 def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
-    """Accuracy of every phenomenon by model, a row each; sizes of a model the paper left to future
-    work.
+    """Accuracy of every phenomenon by model, a row each.
+
+    Sizes of a model are what the paper left to future work.
     """
     cells = given.crossed(_accuracies(given, *tasks), "size_sweep", ("system",), "task")
-    systems = list(dict.fromkeys(number.row for number in cells))
-    phenomena = list(dict.fromkeys(number.column for number in cells))
+    systems = _rows(cells)
+    phenomena = list(dict.fromkeys(map(attrgetter("column"), cells)))
     step = ROOM / max(len(systems), 1)  # between the models of a row
+    middle = (len(systems) - 1) / 2
 
     def draw(canvas: Any) -> None:
+        # 1. The models, each a little above or below the middle of a row.
         axes = canvas.add_subplot()
-        for place, system in enumerate(systems):
+        for number, system in enumerate(systems):
             points = [point for point in cells if point.row == system]
-            offset = (place - (len(systems) - 1) / 2) * step
-            y = [phenomena.index(point.column) + offset for point in points]
-            x = [point.value for point in points]
-            look = {"fmt": MARKERS[place % len(MARKERS)], "color": COLOURS[place % len(COLOURS)]}
-            bars = errors(points)
-            axes.errorbar(x, y, xerr=bars, markersize=4, capsize=2, label=system, **look)
+            offset = (number - middle) * step
+            heights = [phenomena.index(point.column) + offset for point in points]
+            mark = MARKERS[number % len(MARKERS)]
+            colour = COLOURS[number % len(COLOURS)]
+            look = {"fmt": mark, "color": colour, "markersize": 4, "label": system}
+            _across(axes, points, heights, look)
         axes.axvline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
+        # 2. The names of the rows.
         axes.set_yticks(range(len(phenomena)), phenomena)
         axes.set_ylim(len(phenomena) - 0.4, -0.6)
         axes.set_xlim(-0.03, 1.03)
@@ -133,6 +149,19 @@ def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
 
     caption = "Accuracy on each phenomenon by model, with 95 % intervals; dotted: chance."
     return Figure(caption, cells, draw, (6, 1.3 + 0.34 * len(phenomena)), given.notes)
+
+
+def _rows(cells: Sequence[Cell]) -> list[str]:
+    """The names of the rows, in order of appearance."""
+    return list(dict.fromkeys(map(attrgetter("row"), cells)))
+
+
+def _across(
+    axes: Any, points: Sequence[Cell], heights: Sequence[float], look: Mapping[str, Any]
+) -> None:
+    """Numbers with their intervals from left to right, each at its height."""
+    values = [point.value for point in points]
+    axes.errorbar(values, heights, xerr=errors(points), capsize=2, **look)
 
 
 def _column(cells: Sequence[Cell], column: str) -> list[Cell]:
@@ -163,12 +192,15 @@ def region_surprisal(
     for record in given.ordered(records.where(system=system), "task"):
         for term, bits in record.details["formula_bits"].items():
             mean, spread = bits["all"]
-            half = NORMAL_95 * spread / max(record.units or 0, 1) ** 0.5
-            side = LESS if term.split("%")[1] in likelier else MORE
-            numbers = mean, mean - half, mean + half, record.units or 0
+            num_items = record.units or 0
+            half = NORMAL_95 * spread / max(num_items, 1) ** 0.5
+            condition = term.split("%")[1]
+            side = LESS if condition in likelier else MORE
             row = given.label("task", record.task)
-            cells.append(Cell(row, side, *numbers, signature="bits of the judged region"))
-    names = list(dict.fromkeys(number.row for number in cells))[::-1]
+            signature = "bits of the judged region"
+            interval = (mean - half, mean + half)
+            cells.append(Cell(row, side, mean, *interval, num_items, signature=signature))
+    names = _rows(cells)[::-1]
 
     # 2. A line for each suite, a mark for each condition.
     def draw(canvas: Any) -> None:
@@ -176,10 +208,8 @@ def region_surprisal(
         looks = ((LESS, "o", COLOURS[0], 0.1), (MORE, "s", COLOURS[1], -0.1))
         for side, mark, colour, shift in looks:
             points = _column(cells, side)
-            y = [names.index(point.row) + shift for point in points]
-            x = [point.value for point in points]
-            look = {"fmt": mark, "color": colour, "capsize": 2, "label": side}
-            axes.errorbar(x, y, xerr=errors(points), **look)
+            heights = [names.index(point.row) + shift for point in points]
+            _across(axes, points, heights, {"fmt": mark, "color": colour, "label": side})
         axes.set(xscale="log", xlabel="surprisal of the judged region, bits (log scale)")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set_yticks(range(len(names)), names)
@@ -231,22 +261,26 @@ def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[
         unlike = _items_that_differ(suite)
         rng = generator(seed, "judgement items", suite.name)
         chosen = rng.choice(len(unlike), min(per_suite, len(unlike)), replace=False)
-        items += [(suite, unlike[int(number)]) for number in chosen]
+        for number in chosen:
+            items.append((suite, unlike[int(number)]))
     # 2. Their order, and the side of each coherent text.
     order = generator(seed, "judgement order").permutation(len(items))
-    pairs = [_pair(*items[int(number)], seed) for number in order]
+    pairs = []
+    for number in order:
+        suite, item = items[int(number)]
+        pairs.append(_pair(suite, item, seed))
     # 3. The files.
     fields = ("item_id", "left", "right", "gold_side", "suite", "condition")
-    sheet, key, study = [], [], []
+    sheet, key, rows = [], [], []
     for pair in pairs:
         sheet.append((pair.item_id, pair.left, pair.right, "", ""))
         key.append((pair.item_id, pair.gold_side))
-        study.append(vars(pair))
+        rows.append(tuple(vars(pair).values()))
     return {
         "sheet.csv": csv_text(("item", "left", "right", "more_coherent", "comment"), sheet),
         "key.csv": csv_text(("item", "coherent"), key),
-        "study.csv": csv_text(fields, [tuple(line.values()) for line in study]),
-        "study.jsonl": json_lines(study),
+        "study.csv": csv_text(fields, rows),
+        "study.jsonl": json_lines(map(vars, pairs)),
     }
 
 
@@ -255,7 +289,8 @@ def _items_that_differ(suite: Suite) -> list[SuiteItem]:
     predicted = contrast(suite)
     items = []
     for item in suite.items:
-        better, worse = item.condition(predicted.better), item.condition(predicted.worse)
+        better = item.condition(predicted.better)
+        worse = item.condition(predicted.worse)
         if _as_read(better) != _as_read(worse):
             items.append(item)
     if not items:
@@ -317,5 +352,7 @@ def human_sheet(
 def _suites(folder: Path) -> list[Suite]:
     """The suites of a corpus."""
     corpus = read_corpus(folder)
-    heads = {name: value for name, value in corpus.truth.items() if name == "suite_heads"}
+    heads = {}
+    if "suite_heads" in corpus.truth:
+        heads["suite_heads"] = corpus.truth["suite_heads"]
     return suites_from_documents(corpus.documents, heads)

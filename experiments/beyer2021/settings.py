@@ -1,4 +1,7 @@
-"""The tables and figures of beyer2021 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+"""The tables and figures of beyer2021 that its ``params.yaml`` can name.
+
+Each has a class of settings; below stands their registry.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Accuracies(Exhibit):
-    """Models by suites, and beneath them the printed rows of models that are not here; the paper's tables but one."""
+    """Models by suites; the paper's tables but one.
+
+    Beneath them stand the printed rows of models that are not here.
+    """
 
     caption: str = parameter("The table's heading.")
     tasks: list[str] = parameter(
@@ -25,7 +31,10 @@ class Accuracies(Exhibit):
 
 
 class OtherSuites(Exhibit):
-    """Suites beyond the paper's, which ``inside`` names: other languages, and whatever SyntaxGym files the run read."""
+    """Suites beyond the paper's: other languages, and whatever SyntaxGym files the run read.
+
+    ``inside`` names those that other tables show.
+    """
 
     caption: str = parameter("The table's heading.")
     inside: list[str] = parameter(
@@ -39,7 +48,10 @@ class OtherSuites(Exhibit):
 
 
 class Table4(Exhibit):
-    """Explicit connectives: a row for each connective and sense, a column for each connective put in its place."""
+    """Explicit connectives: a row for each connective and sense.
+
+    A column for each connective put in its place.
+    """
 
     systems: list[str] = parameter("Models that are shown.")
 
@@ -50,7 +62,10 @@ class Table4(Exhibit):
 
 
 class SizeSweep(Exhibit):
-    """Accuracy of every phenomenon over the sizes of a model, which the paper left to future work."""
+    """Accuracy of every phenomenon over the sizes of a model.
+
+    The paper left it to future work.
+    """
 
     tasks: list[str] = parameter("Suites or their groups, a panel each.")
 
@@ -61,7 +76,10 @@ class SizeSweep(Exhibit):
 
 
 class RegionSurprisal(Exhibit):
-    """Bits of the judged region under the conditions predicted ``likelier`` and the others, a figure for each model."""
+    """Bits of the judged region under the conditions predicted ``likelier`` and the others.
+
+    A figure for each model.
+    """
 
     suites: list[str] = parameter("Suites, a panel each.")
     likelier: list[str] = parameter("Conditions that are predicted to be likelier.")
@@ -79,7 +97,10 @@ class RegionSurprisal(Exhibit):
 
 
 class HumanSheet(Exhibit):
-    """Pairs of texts for human judges from the named suites, sides by seed. Raises BadInput: the corpus lacks one of the suites."""
+    """Pairs of texts for human judges from the named suites, sides by seed.
+
+    Raises BadInput: the corpus lacks one of the suites.
+    """
 
     texts: str = parameter("The corpus of suites below ``data/``.")
     suites: list[str] = parameter("Suites that are asked about.")
