@@ -1,9 +1,9 @@
-"""Pairwise accuracy on the published accident grids, cross-validated over documents; writes measured/accidents.json.
+"""Pairwise accuracy on the published accident grids, cross-validated over documents.
 
-``PYTHONPATH=src:. python experiments/lapata2005/accidents.py grids_train.jsonl.gz``
-
-Every choice is made before a judged document is seen: ``published`` rows take the settings of the papers, ``tuned`` rows choose C,
-or features and C, by cross-validation inside each fold's training documents.
+``PYTHONPATH=src:. python experiments/lapata2005/accidents.py grids_train.jsonl.gz`` writes
+measured/accidents.json. Every choice is made before a test document is seen: ``published`` rows
+take the settings of the papers, ``tuned`` rows choose C, or features and C, by cross-validation
+inside each fold's training documents.
 """
 
 from __future__ import annotations
@@ -38,9 +38,12 @@ from longform.results import rounded
 from longform.statistics.estimates import estimate
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.text.entity_grids import Grid
 from longform.text.permutations import PermutedDocument, permuted_documents
 
 TASK = "supplied"
+OUT = Path(__file__).parent / "measured" / "accidents.json"
+Pairs = tuple[np.ndarray, np.ndarray]  # features of a document's original, and of its permutations
 
 
 def supplied(unit_id: str) -> tuple[str, str]:
@@ -67,75 +70,105 @@ def learn_tuned(
     penalties: Sequence[float],
     inner: int = 5,
 ) -> GridRanker:
-    """The ranking model with features and C chosen by cross-validation inside the training documents alone.
+    """The ranking model with features and C chosen by cross-validation inside training documents.
 
     Args:
+        training: the documents.
         choices: what the model may see; an earlier one wins a tie, as does an earlier penalty.
         penalties: factors of SVM-light's default C.
         inner: folds of the choice.
+
+    Raises:
+        BadInput: fewer documents than folds, one fold, or nothing to choose from.
     """
     usable = _usable(training)
     if len(usable) < inner or inner < 2 or not choices or not penalties:
-        asked = f"{len(usable)} documents, {inner} inner folds, {len(choices)} choices, {len(penalties)} penalties"
         raise BadInput(
-            f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; fix the entry"
+            f"tuned ranking: {len(usable)} documents, {inner} inner folds, {len(choices)} choices, "
+            f"{len(penalties)} penalties; a document a fold, two folds and one of each are needed; "
+            "fix the entry"
         )
-    fold = np.empty(len(usable), dtype=np.int64)
-    order = generator("tuned ranking", *(document.unit_id for document in usable)).permutation(
-        len(usable)
-    )
-    fold[order] = np.arange(len(usable)) % inner
-    rows = {
-        features: [better - worse for better, worse in _pairs(usable, features)]
-        for features in choices
-    }
-    tried = [
-        (_inner_accuracy(rows[features], fold, factor), features, factor)
-        for features in choices
-        for factor in penalties
-    ]
-    _, features, factor = max(tried, key=lambda one: one[0])
-    return replace(GridRanker(features), weights=scaled_weights(rows[features], factor))
+    # 1. The inner folds.
+    names = [document.unit_id for document in usable]
+    fold = _folds(len(usable), inner, generator("tuned ranking", *names))
+    # 2. Every choice; the first of the best.
+    best = -1.0
+    for features in choices:
+        rows = [better - worse for better, worse in _pairs(usable, features)]
+        for factor in penalties:
+            accuracy = _inner_accuracy(rows, fold, factor)
+            if accuracy > best:
+                best = accuracy
+                chosen = GridRanker(features), rows, factor
+    # 3. That one on all training documents.
+    ranker, rows, factor = chosen
+    return replace(ranker, weights=scaled_weights(rows, factor))
+
+
+def _folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
+    """int64 (documents,) the fold of each, drawn so that folds differ by one document at most."""
+    fold = np.empty(count, dtype=np.int64)
+    fold[rng.permutation(count)] = np.arange(count) % folds
+    return fold
+
+
+def _picked(items: Sequence[Any], where: np.ndarray) -> list[Any]:
+    """Those of some items at which a bool array is true."""
+    return [items[i] for i in np.flatnonzero(where)]
+
+
+def _permutations(document: PermutedDocument) -> list[Grid]:
+    """The permutations of a document that hold an entity."""
+    return [grid for grid in document.permutations.get(TASK, ()) if not grid.empty]
 
 
 def _usable(training: Sequence[PermutedDocument]) -> list[PermutedDocument]:
-    return [
-        d
-        for d in training
-        if not d.original.empty and any(not grid.empty for grid in d.permutations.get(TASK, ()))
-    ]
+    """The documents that hold an entity, and a permutation that does."""
+    usable = []
+    for document in training:
+        if not document.original.empty and _permutations(document):
+            usable.append(document)
+    return usable
 
 
-def _pairs(
-    training: Sequence[PermutedDocument], features: TransitionFeatures
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    full = [
-        (d.original, [grid for grid in d.permutations[TASK] if not grid.empty])
-        for d in _usable(training)
-    ]
-    return [
-        (features.of_texts([original]), features.of_texts(permutations))
-        for original, permutations in full
-    ]
+def _pairs(training: Sequence[PermutedDocument], features: TransitionFeatures) -> list[Pairs]:
+    """What the ranking model sees of each usable document."""
+    pairs = []
+    for document in _usable(training):
+        original = features.of_texts([document.original])
+        pairs.append((original, features.of_texts(_permutations(document))))
+    return pairs
 
 
 def _inner_accuracy(rows: Sequence[np.ndarray], fold: np.ndarray, factor: float) -> float:
+    """Share of pairs that a model ranks rightly that was fitted on the other folds.
+
+    Args:
+        rows: differences of features, (permutations, features) of each document.
+        fold: of each document.
+        factor: of SVM-light's default C.
+    """
     wins = pairs = 0
     for k in range(int(fold.max()) + 1):
-        weights = scaled_weights(
-            [row for row, place in zip(rows, fold, strict=True) if place != k], factor
-        )
-        judged = np.concatenate([row for row, place in zip(rows, fold, strict=True) if place == k])
-        wins, pairs = wins + int((judged @ weights > 0).sum()), pairs + len(judged)
+        training = _picked(rows, fold != k)
+        test = np.concatenate(_picked(rows, fold == k))
+        wins += int((test @ scaled_weights(training, factor) > 0).sum())
+        pairs += len(test)
     return wins / pairs
 
 
 def scaled_weights(rows: Sequence[np.ndarray], factor: float) -> np.ndarray:
-    """Weights from differences of each document, C being ``factor`` times SVM-light's default; zeros where none differs."""
+    """Weights from differences of each document; zeros where none differs.
+
+    Args:
+        rows: differences of features, (permutations, features) of each document.
+        factor: C as a multiple of SVM-light's default.
+    """
     differences = np.concatenate(rows)
     if not differences.any():
         return np.zeros(differences.shape[1])
-    return rank_weights(differences, factor / float(np.mean(np.sum(differences**2, axis=1))))
+    mean_square = float(np.mean(np.sum(differences**2, axis=1)))
+    return rank_weights(differences, factor / mean_square)
 
 
 def cross_validated(
@@ -146,10 +179,15 @@ def cross_validated(
     folds: int = 10,
     name: str = "supplied-orders",
 ) -> SufficientStatistics:
-    """SufficientStatistics of documents that are all there is: each is judged by a scorer that has learnt from the other folds.
+    """Statistics of documents that are all there is.
+
+    Each is scored by a model that was fitted on the other folds.
 
     Args:
         learn: documents -> fitted scorer of what they hold.
+        documents: the originals with their permutations.
+        task: the name of the permutations.
+        folds: how many.
         name: names the draw of folds.
 
     Raises:
@@ -157,37 +195,42 @@ def cross_validated(
     """
     if len(documents) < folds or folds < 2:
         raise BadInput(
-            f"cross-validation: {len(documents)} documents, {folds} folds; give 2 folds, a document each"
+            f"cross-validation: {len(documents)} documents, {folds} folds; give 2 folds, a "
+            "document each"
         )
-    fold = np.empty(len(documents), dtype=np.int64)
-    fold[generator(name).permutation(len(documents))] = np.arange(len(documents)) % folds
-    rows = np.zeros((len(documents), len(COLUMNS)))
+    fold = _folds(len(documents), folds, generator(name))
+    values = np.zeros((len(documents), len(COLUMNS)))
     for k in range(folds):
-        inside = np.flatnonzero(fold == k)
-        scorer = learn([documents[i] for i in np.flatnonzero(fold != k).tolist()])
-        held = [documents[i] for i in inside.tolist()]
-        rows[inside] = preference_statistics(
-            held, written_scores(scorer, held, task), scorer.better
-        ).values
-    return SufficientStatistics(tuple(document.unit_id for document in documents), COLUMNS, rows)
+        scorer = learn(_picked(documents, fold != k))
+        test = _picked(documents, fold == k)
+        scores = written_scores(scorer, test, task)
+        values[fold == k] = preference_statistics(test, scores, scorer.better).values
+    names = tuple(document.unit_id for document in documents)
+    return SufficientStatistics(names, COLUMNS, values)
 
 
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # of SVM-light's default C
-LENGTHS = ((2,), (2, 3), (2, 3, 4))
+LENGTHS = (
+    TransitionFeatures((2,)),
+    TransitionFeatures((2, 3)),
+    TransitionFeatures((2, 3, 4)),
+)
+PUBLISHED_2005 = TransitionFeatures((2,), 0)
+PUBLISHED_2008 = TransitionFeatures()
 MODELS: dict[str, Callable[..., Any]] = {
     "role transitions, history 1 (lapata2005)": partial(learn_transitions, history=1),
     "role transitions, history 2": partial(learn_transitions, history=2),
     "ranking, length 2, one class (published 2005)": partial(
-        learn_ranking, features=TransitionFeatures((2,), 0)
+        learn_ranking, features=PUBLISHED_2005
     ),
     "ranking, lengths 2 and 3, salience 2 (published 2008)": partial(
-        learn_ranking, features=TransitionFeatures()
+        learn_ranking, features=PUBLISHED_2008
     ),
     "tuned: published 2008, C chosen inside": partial(
-        learn_tuned, choices=[TransitionFeatures()], penalties=FACTORS
+        learn_tuned, choices=[PUBLISHED_2008], penalties=FACTORS
     ),
     "tuned: lengths to 4 and C chosen inside": partial(
-        learn_tuned, choices=[TransitionFeatures(lengths) for lengths in LENGTHS], penalties=FACTORS
+        learn_tuned, choices=list(LENGTHS), penalties=FACTORS
     ),
 }
 
@@ -196,30 +239,31 @@ def measured(learn: Callable[..., Any], units: list[Any]) -> dict[str, Any]:
     """Accuracy with its interval over documents, counts, and the processor seconds it took."""
     start = time.process_time()
     statistics = cross_validated(learn, units, task=TASK)
-    found = asdict(estimate(PairAccuracy(str(learn), TASK), statistics, generator("accidents")))
-    counts = {name: int(statistics.total(name)) for name in ("pairs", "ties", "unscored")}
-    return {**found, **counts, "cpu_seconds": round(time.process_time() - start, 1)}
+    accuracy = estimate(PairAccuracy(str(learn), TASK), statistics, generator("accidents"))
+    row = asdict(accuracy)
+    for name in ("pairs", "ties", "unscored"):
+        row[name] = int(statistics.total(name))
+    row["cpu_seconds"] = round(time.process_time() - start, 1)
+    return row
 
 
 def main(file: Path) -> None:
     """Measure every model and write the figures beside this script."""
     grids = read_grids(file)
     units = permuted_documents(grids, supplied)
-    facts = {
-        "grids": len(grids),
-        "empty": sum(grid.empty for grid in grids),
-        "documents": len(units),
+    num_empty = sum(grid.empty for grid in grids)
+    record: dict[str, Any] = {
+        "command": f"PYTHONPATH=src:. python experiments/lapata2005/accidents.py {file.name}",
+        "facts": {"grids": len(grids), "empty": num_empty, "documents": len(units)},
+        "models": {},
     }
-    command = f"PYTHONPATH=src:. python experiments/lapata2005/accidents.py {file.name}"
-    record: dict[str, Any] = {"command": command, "facts": facts, "models": {}}
-    folder = Path(__file__).parent / "measured"
-    folder.mkdir(exist_ok=True)
+    OUT.parent.mkdir(exist_ok=True)
     for name, learn in MODELS.items():
-        row = record["models"][name] = measured(learn, units)
+        row = measured(learn, units)
+        record["models"][name] = row
         print(f"{name}: {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]", flush=True)
-        write_json(
-            folder / "accidents.json", rounded(record)
-        )  # what is done stays, should the rest be cut short
+        # Each row is written when it is there, should the rest be cut short.
+        write_json(OUT, rounded(record))
 
 
 if __name__ == "__main__":

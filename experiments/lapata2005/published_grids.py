@@ -1,6 +1,7 @@
-"""Grids as Barzilay and Lapata published them: printed, one entity a line, or collected as JSON lines.
+"""Grids as Barzilay and Lapata published them.
 
-Printed: ``PINOCHET O S - O S -``; ``%`` is a comment. JSON lines: ``doc``, ``perm`` (1 is the original) and ``grid`` = {entity: run of roles}.
+Printed, one entity a line: ``PINOCHET O S - O S -``; ``%`` begins a comment. Or collected as JSON
+lines: ``doc``, ``perm`` (1 is the original) and ``grid`` = {entity: run of roles}.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ ORIGINAL = 1
 
 
 def read_grids(path: Path) -> list[Grid]:
-    """Grids named ``document/permutation``, from a file packed or not; empty ones are kept, so that whoever scores can count them."""
+    """Grids named ``document/permutation``, from a file packed or not.
+
+    Empty ones are among them, so that whoever scores can count them.
+    """
     grids = []
     for where, record in records(path, ("doc", "perm", "grid")):
         entities = field_of(record, "grid", dict, where)
@@ -31,29 +35,40 @@ def read_grids(path: Path) -> list[Grid]:
 
 def parse_grid(text: str, where: str = "grid") -> Grid:
     """One printed grid."""
-    lines = [line.split() for line in text.split("\n")]
-    return grid_of(
-        where,
-        {row[0]: "".join(row[1:]) for row in lines if row and not row[0].startswith("%")},
-        where,
-    )
+    rows = {}
+    for line in text.split("\n"):
+        words = line.split()
+        if words and not words[0].startswith("%"):
+            rows[words[0]] = "".join(words[1:])
+    return grid_of(where, rows, where)
 
 
 def grid_of(name: str, rows: Mapping[str, str], where: str) -> Grid:
-    """A grid from the roles of each entity. Raises InputError: an unknown role, or entities of different length."""
-    upper = {entity: roles.upper() for entity, roles in rows.items()}
-    for entity, roles in upper.items():
+    """A grid from the roles of each entity.
+
+    Args:
+        name: the grid's.
+        rows: a role for each sentence, by entity.
+        where: they stand, for errors.
+
+    Raises:
+        InputError: an unknown role, or entities of different length.
+    """
+    columns = []
+    for entity, row in rows.items():
+        roles = row.upper()
         if not roles or set(roles) - set(ROLES):
             raise InputError(
-                f"{where}: entity {entity!r} has roles {roles!r}; allowed is one of S, O, X, - per sentence"
+                f"{where}: entity {entity!r} has roles {roles!r}; allowed is one of S, O, X, - "
+                "per sentence"
             )
-    if len({len(roles) for roles in upper.values()}) > 1:
+        columns.append(list(map(ROLES.index, roles)))
+    if len(set(map(len, columns))) > 1:
         raise InputError(
-            f"{where}: entities span different numbers of sentences; every line needs one role a sentence"
+            f"{where}: entities span different numbers of sentences; every line needs one role a "
+            "sentence"
         )
-    cells = np.array(
-        [[ROLES.index(role) for role in roles] for roles in upper.values()], dtype=np.uint8
-    )
-    return Grid(
-        name, "train", tuple(upper), cells.T.copy() if upper else np.zeros((0, 0), dtype=np.uint8)
-    )
+    cells = np.zeros((0, 0), dtype=np.uint8)
+    if columns:
+        cells = np.array(columns, dtype=np.uint8).T.copy()
+    return Grid(name, "train", tuple(rows), cells)

@@ -1,8 +1,7 @@
-"""Tables of "Automatic Evaluation of Text Coherence: Models and Representations" (Lapata, Barzilay,
-IJCAI 2005).
+"""Tables of "Automatic Evaluation of Text Coherence: Models and Representations".
 
-Their numbers are lost from every text of the paper that could be read: claims hold ours against
-what its words state.
+Lapata and Barzilay, IJCAI 2005. Their numbers are lost from every text of the paper that could be
+read: claims hold ours against what its words state.
 """
 
 from collections.abc import Iterable, Sequence
@@ -88,8 +87,9 @@ def _simulated(given: Given) -> list[str]:
 
 
 def meta_evaluation(given: Given) -> Table:
-    """Every scorer against people's mean marks, turned so that higher is better; and who goes with
-    them better than whom.
+    """Every scorer against people's mean marks, turned so that higher is better.
+
+    A note says who goes with them better than whom.
     """
     records = _records(given)
     turned = []
@@ -147,15 +147,18 @@ def _holm(records: Sequence[Record]) -> Sequence[float]:
 
 
 def regression(given: Given) -> Table:
-    """The combined model: stepwise regression (ours) on two thirds of the clusters, its correlation
-    with marks on the rest.
+    """The combined model: stepwise regression (ours) on two thirds of the clusters.
+
+    Its correlation with marks is that on the rest.
     """
+    # 1. The weights.
     records = _records(given)
     cells = []
     for record in given.ordered(records.where(metric="weight"), "critic"):
         row = given.label("critic", record.critic)
         cells.append(cell(row, "weight per standard deviation", record))
-    sizes: list[int] = []  # of the fitted part, in texts
+    # 2. How the model goes with marks, and how many texts it was fitted on.
+    sizes: list[int] = []
     for record in records.where(metric="held_out_correlation"):
         row = given.label("critic", record.critic)
         if record.critic != "combined":

