@@ -94,3 +94,15 @@ def test_functions_are_drawn_by_the_commits_hash():
     first, again, other = (draws.drawn(commit) for commit in ("ab12", "ab12", "cd34"))
     assert first == again != other and len({function.place for function in first}) == 20
     assert all(f"def {function.name}(" in function.source for function in first)
+
+
+@pytest.mark.parametrize(
+    "paper",
+    ["beyer2021", "deng2022", "lapata2005", "massarelli2020", "matrix", "sheng2024"],
+)
+def test_the_scripts_of_a_paper_keep_the_budget_of_density(paper):
+    files = sorted((ROOT / "experiments" / paper).rglob("*.py"))
+    # Those on rated sets are not held yet.
+    measured = density.measure_files([file for file in files if "rated_" not in file.name])
+    assert measured.statements > 20
+    assert density.over_budget(measured) == {}
