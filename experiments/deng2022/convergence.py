@@ -1,7 +1,11 @@
-"""Validation loss over updates of every network of a scale's study: has the finetuning of Tables 2 and 5 converged, the training of Table 1?
+"""Validation loss over updates of every network of a scale's study.
 
-    PYTHONPATH=src python experiments/deng2022/convergence.py scales/sizes --out experiments/deng2022/measured/convergence.json
-    PYTHONPATH=src python experiments/deng2022/convergence.py scales/table_1 --study synthetic --out experiments/deng2022/measured/transformers_paper_size.json
+Has the finetuning of Tables 2 and 5 converged, and the training of Table 1?
+
+    PYTHONPATH=src python experiments/deng2022/convergence.py scales/sizes \\
+        --out experiments/deng2022/measured/convergence.json
+    PYTHONPATH=src python experiments/deng2022/convergence.py scales/table_1 --study synthetic \\
+        --out experiments/deng2022/measured/transformers_paper_size.json
 
 Means over seeds at each validation, nats a token, and what the last of them still gained.
 """
@@ -11,46 +15,65 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from longform.files.opening import rows
 
+Curve = list[tuple[int, float]]  # the update and the loss of each validation
+
+
+def curves_of(models: Path) -> dict[str, list[Curve]]:
+    """Curves of all seeds by corpus, model and setting of titles."""
+    curves: dict[str, list[Curve]] = {}
+    for path in sorted(models.rglob("training.csv")):
+        table = rows(path, ("update", "validation_loss"))
+        curve = [(int(row["update"]), float(row["validation_loss"])) for row in table]
+        folder = path.parent
+        if folder.name.startswith("seed_"):
+            folder = folder.parent
+        name = folder.relative_to(models).as_posix()
+        curves.setdefault(name, []).append(curve)
+    return curves
+
+
+def summary(curves: list[Curve]) -> dict[str, Any]:
+    """The mean curve of several seeds, their deviation, and the last gain."""
+    losses = np.array(curves)[:, :, 1]
+    mean = losses.mean(axis=0)
+    deviation = np.zeros(len(mean))
+    if len(curves) > 1:
+        deviation = losses.std(axis=0, ddof=1)
+    return {
+        "updates": [update for update, _ in curves[0]],
+        "validation_loss": np.round(mean, 4).tolist(),
+        "deviation_of_seeds": np.round(deviation, 4).tolist(),
+        "seeds": len(curves),
+        "last_gain": round(float(mean[-2] - mean[-1]), 4),
+    }
+
 
 def main() -> None:
-    """Read ``training.csv`` beside each network's weights; one entry for each corpus, model and setting of titles."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Summarise ``training.csv`` beside each network's weights."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("scale", type=Path)
     parser.add_argument("--study", default="articles")
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    curves: dict[str, list[list[tuple[int, float]]]] = {}
-    models = given.scale / "data" / "models" / given.study
-    for path in sorted(models.rglob("training.csv")):
-        table = rows(path, ("update", "validation_loss"))
-        points = [(int(row["update"]), float(row["validation_loss"])) for row in table]
-        place = path.parent.relative_to(models).parts
-        curves.setdefault(
-            "/".join(part for part in place if not part.startswith("seed_")), []
-        ).append(points)
-    found = {}
-    for name, runs in curves.items():
-        losses = np.array([[loss for _, loss in run] for run in runs])
-        mean, spread = (
-            losses.mean(axis=0),
-            losses.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(losses.shape[1]),
-        )
-        found[name] = {
-            "updates": [update for update, _ in runs[0]],
-            "validation_loss": np.round(mean, 4).tolist(),
-            "deviation_of_seeds": np.round(spread, 4).tolist(),
-            "seeds": len(runs),
-            "last_gain": round(float(mean[-2] - mean[-1]), 4),
-        }
+    arguments = parser.parse_args()
+    report = {}
+    models = arguments.scale / "data" / "models" / arguments.study
+    for name, curves in curves_of(models).items():
+        entry = summary(curves)
+        report[name] = entry
+        losses = entry["validation_loss"]
         print(
-            f"{name}: {mean[0]:.3f} -> {mean[-1]:.3f} nats a token, the last validation gained {found[name]['last_gain']}"
+            f"{name}: {losses[0]:.3f} -> {losses[-1]:.3f} nats a token, the last validation gained "
+            f"{entry['last_gain']}"
         )
-    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

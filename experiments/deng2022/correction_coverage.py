@@ -1,19 +1,23 @@
-"""How often the corrected Latent PPL of planted real text covers its exact value: many worlds, a reader trained in each.
+"""How often the corrected Latent PPL of planted real text covers its exact value.
 
-    OMP_NUM_THREADS=1 PYTHONPATH=src python experiments/deng2022/correction_coverage.py --seeds 12 \
-        --out experiments/deng2022/measured/correction_coverage.json
+    OMP_NUM_THREADS=1 PYTHONPATH=src python experiments/deng2022/correction_coverage.py \\
+        --seeds 12 --out experiments/deng2022/measured/correction_coverage.json
 
-In every world (domain, seed) a bag-of-words reader (multinomial naive Bayes, in place of the encoder, which would take
-minutes a world) learns titles on train, its confusion matrix is counted on validation, and the interval on test is held
-against the exact Latent PPL of the planted chain under the fitted critic. To give the correction something to do, the
-reader sees only the first ``--words`` words of a section. Finished worlds are kept in the output and not drawn again.
+There are many worlds (domain, seed) with a reader trained in each. A bag-of-words reader
+(multinomial naive Bayes, in place of the encoder, which would take minutes a world) learns titles
+on train, its confusion matrix is counted on validation, and the interval on test is compared with
+the exact Latent PPL of the planted chain under the fitted critic. To give the correction something
+to do, the reader sees only the first ``--words`` words of a section. Worlds that are in the output
+already are not measured again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -36,89 +40,116 @@ DOCUMENTS = {"train": 300, "validation": 150, "test": 200}  # as the default run
 
 
 def predictions(corpus: Corpus, words: int) -> Predictions:
-    """What the title reader would write, with naive Bayes for the encoder."""
-    sections = [
-        (d.split, " ".join(s.text.split()[:words]), str(s.title))
-        for d in corpus.documents
-        for s in d.sections
-    ]
-    train = [(text, title) for split, text, title in sections if split == "train"]
+    """What the title reader would write, with naive Bayes for the encoder.
+
+    Args:
+        corpus: a planted world.
+        words: how many of a section the reader sees.
+    """
+    # 1. The beginnings of all sections, and the reader that is trained on some of them.
+    texts, titles, in_train = [], [], []
+    for document in corpus.documents:
+        for section in document.sections:
+            texts.append(" ".join(section.text.split()[:words]))
+            titles.append(str(section.title))
+            in_train.append(document.split == "train")
+    gold = np.array(titles)
+    training = np.flatnonzero(in_train)
     counter = CountVectorizer()
-    reader = MultinomialNB().fit(
-        counter.fit_transform([text for text, _ in train]), [title for _, title in train]
-    )
-    log_posterior = reader.predict_log_proba(counter.transform([text for _, text, _ in sections]))
+    counts = counter.fit_transform([texts[number] for number in training])
+    reader = MultinomialNB().fit(counts, gold[training].tolist())
+    # 2. Its titles, and how likely it finds all of them.
+    log_posterior = reader.predict_log_proba(counter.transform(texts))
     predicted = reader.classes_[log_posterior.argmax(axis=1)].tolist()
-    lengths = np.array([len(d.sections) for d in corpus.documents])
-    ends = np.cumsum(lengths)
-    chains = [
-        Chain(d.id, d.split, tuple(predicted[end - n : end]))
-        for d, n, end in zip(corpus.documents, lengths.tolist(), ends.tolist(), strict=True)
-    ]
-    base, names = chains_to_predictions(chains), sorted({title for *_, title in sections})
+    chains = []
+    lengths = []
+    start = 0
+    for document in corpus.documents:
+        stop = start + len(document.sections)
+        chains.append(Chain(document.id, document.split, tuple(predicted[start:stop])))
+        lengths.append(stop - start)
+        start = stop
+    # 3. In the form of the section critic's predictions.
+    names, numbers = np.unique(gold, return_inverse=True)
+    base = chains_to_predictions(chains)
     arrays = {
-        "gold": np.array([names.index(title) for *_, title in sections]), "gold_lengths": lengths,
-        "gold_names": np.array(names), "title_names": np.array(reader.classes_.tolist()),
-        "log_posterior": log_posterior, "log_posterior_lengths": lengths,
-        "confidence": np.exp(log_posterior.max(axis=1)), "confidence_lengths": lengths,
+        "gold": numbers,
+        "gold_lengths": np.array(lengths),
+        "gold_names": names,
+        "title_names": np.array(reader.classes_.tolist()),
+        "log_posterior": log_posterior,
+        "log_posterior_lengths": np.array(lengths),
+        "confidence": np.exp(log_posterior.max(axis=1)),
+        "confidence_lengths": np.array(lengths),
         "section_transitions": corpus.truth["section_transitions"],
         "section_symbol_names": corpus.truth["section_symbol_names"],
-    }  # fmt: skip
+    }
     return Predictions(base.unit_ids, base.splits, {**base.arrays, **arrays})
 
 
-def world(domain: str, seed: int, words: int) -> dict[str, float]:
-    """Predicted, corrected and gold Latent PPL of one world's test documents, beside the exact value."""
-    made = predictions(
-        planted.build(name="coverage", seed=seed, domain=domain, documents=DOCUMENTS), words
-    )
-    units = units_from_predictions(made)
-    by_split = {split: [unit for unit in units if unit.split == split] for split in DOCUMENTS}
-    critic = corrected(real=made, deltas=[0.1, 1]).fit(by_split["train"])
-    found = estimate(
-        critic,
-        critic.sufficient_statistics(by_split["test"]),
-        generator("coverage", domain, seed),
-        resamples=500,
-    )
-    plain, gold = (
-        kind(delta=critic.delta).fit(by_split["train"]) for kind in (SectionOrder, GoldTitleCritic)
-    )
+def world(domain: str, seed: int, words: int) -> dict[str, Any]:
+    """Latent PPL of one world's test documents, beside the exact value.
+
+    Predicted, corrected and with gold titles.
+    """
+    # 1. The critic with the correction.
+    corpus = planted.build(name="coverage", seed=seed, domain=domain, documents=DOCUMENTS)
+    real = predictions(corpus, words)
+    units = units_from_predictions(real)
+    train = [unit for unit in units if unit.split == "train"]
+    test = [unit for unit in units if unit.split == "test"]
+    critic = corrected(real=real, deltas=[0.1, 1]).fit(train)
+    statistics = critic.sufficient_statistics(test)
+    rng = generator("coverage", domain, seed)
+    latent_ppl = estimate(critic, statistics, rng, resamples=500)
+    # 2. Critics of predicted and of gold titles, as smooth as that one.
+    predicted = SectionOrder(delta=critic.delta).fit(train)
+    gold = GoldTitleCritic(delta=critic.delta).fit(train)
     return {
-        "domain": domain, "seed": seed, "words": words, "error": errors(by_split["test"]),
-        "predicted": plain.score_of(plain.sufficient_statistics(by_split["test"])), "gold": gold.score_of(gold.sufficient_statistics(by_split["test"])),
-        "corrected": found.value, "low": found.low, "high": found.high, "exact": critic.exact_latent_ppl(),
-    }  # fmt: skip
+        "domain": domain,
+        "seed": seed,
+        "words": words,
+        "error": errors(test),
+        "predicted": predicted.score_of(predicted.sufficient_statistics(test)),
+        "gold": gold.score_of(gold.sufficient_statistics(test)),
+        "corrected": latent_ppl.value,
+        "low": latent_ppl.low,
+        "high": latent_ppl.high,
+        "exact": critic.exact_latent_ppl(),
+    }
 
 
-def errors(units: list[TitledArticle]) -> float:
+def errors(units: Sequence[TitledArticle]) -> float:
     """Share of misread sections."""
-    return float(
-        np.mean([p != g for unit in units for p, g in zip(unit.symbols, unit.gold, strict=True)])
-    )
+    wrong = []
+    for unit in units:
+        for predicted, gold in zip(unit.symbols, unit.gold, strict=True):
+            wrong.append(predicted != gold)
+    return float(np.mean(wrong))
 
 
-def summary(rows: list[dict[str, float]]) -> dict[str, object]:
-    """Worlds, worlds covered, and mean relative distance to the exact value before and after the correction."""
-    out: dict[str, object] = {}
-    for domain in dict.fromkeys(row["domain"] for row in rows):
-        mine = [row for row in rows if row["domain"] == domain]
-        out[str(domain)] = {
-            "worlds": len(mine),
-            "covered": sum(row["low"] <= row["exact"] <= row["high"] for row in mine),
-            "mean_error": float(np.mean([row["error"] for row in mine])),
-            "predicted_over_exact": float(
-                np.mean([row["predicted"] / row["exact"] for row in mine])
-            ),
-            "corrected_over_exact": float(
-                np.mean([row["corrected"] / row["exact"] for row in mine])
-            ),
-            "gold_over_exact": float(np.mean([row["gold"] / row["exact"] for row in mine])),
-            "mean_width_over_exact": float(
-                np.mean([(row["high"] - row["low"]) / row["exact"] for row in mine])
-            ),
-        }
-    return out
+def summary(rows: Sequence[dict[str, Any]]) -> dict[str, object]:
+    """Worlds, worlds covered, and mean ratios to the exact value, by domain."""
+    by_domain: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_domain.setdefault(str(row["domain"]), []).append(row)
+    return {domain: _of_worlds(worlds) for domain, worlds in by_domain.items()}
+
+
+def _of_worlds(worlds: Sequence[dict[str, Any]]) -> dict[str, object]:
+    """The summary of the worlds of one domain."""
+    column = {}
+    for name in ("error", "exact", "predicted", "corrected", "gold", "low", "high"):
+        column[name] = np.array([row[name] for row in worlds])
+    exact = column["exact"]
+    covered = (column["low"] <= exact) & (exact <= column["high"])
+    summary: dict[str, object] = {"worlds": len(worlds), "covered": int(covered.sum())}
+    summary["mean_error"] = float(np.mean(column["error"]))
+    for name in ("predicted", "corrected", "gold"):
+        summary[f"{name}_over_exact"] = float(np.mean(column[name] / exact))
+    widths = (column["high"] - column["low"]) / exact
+    summary["mean_width_over_exact"] = float(np.mean(widths))
+    return summary
 
 
 def main() -> None:
@@ -132,11 +163,10 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    rows = (
-        json.loads(options.out.read_text(encoding="utf-8"))["worlds"]
-        if options.out.is_file()
-        else []
-    )
+    # Worlds that are there already, then the others.
+    rows = []
+    if options.out.is_file():
+        rows = json.loads(options.out.read_text(encoding="utf-8"))["worlds"]
     done = {(row["domain"], row["seed"], row["words"]) for row in rows}
     for seed in range(options.seeds):
         for domain in DOMAINS:

@@ -1,6 +1,9 @@
-"""How much the exact values of Table 1's language vary with the draw of the language itself: the authors' draw is not published, as JSON.
+"""How much the exact values of Table 1's language vary with the draw of the language itself.
 
-PYTHONPATH=src python experiments/deng2022/drawn_languages.py --seeds 200 --out experiments/deng2022/measured/drawn_languages.json
+    PYTHONPATH=src python experiments/deng2022/drawn_languages.py --seeds 200 \\
+        --out experiments/deng2022/measured/drawn_languages.json
+
+The authors' draw is not published.
 """
 
 from __future__ import annotations
@@ -25,12 +28,20 @@ PRINTED = {"word_ppl": 1.99, "latent_ppl": 44.30, "latent_ppl_of_independent_sta
 OURS = 1234  # seed of params.yaml, so of the language of the scale table_1
 
 
-def by_chance(drawn: SyntheticLanguage) -> float:
-    """Exact Latent PPL of states drawn without regard to the one before, each as often as at its place in the language."""
-    marginals = drawn.state_marginals()
-    return float(
-        np.exp(-np.mean((marginals[:-1] @ np.log(drawn.transitions) * marginals[1:]).sum(axis=1)))
-    )
+def by_chance(world: SyntheticLanguage) -> float:
+    """Exact Latent PPL of states that do not depend on the one before.
+
+    Each is as frequent as at its place in the language.
+    """
+    marginals = world.state_marginals()
+    nats = -(marginals[:-1] @ np.log(world.transitions) * marginals[1:]).sum(axis=1)
+    return float(np.exp(nats.mean()))
+
+
+def closed_forms(seed: int) -> tuple[float, float, float]:
+    """The numbers of ``PRINTED`` of the language of a seed."""
+    world = language(seed=seed, temperatures=TEMPERATURES, **SIZES)
+    return world.word_ppl(), world.latent_ppl(), by_chance(world)
 
 
 def main() -> None:
@@ -38,30 +49,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    drawn = (
-        language(seed=seed, temperatures=TEMPERATURES, **SIZES)
-        for seed in [*range(1, given.seeds + 1), OURS]
-    )
-    *exact, ours = [(one.word_ppl(), one.latent_ppl(), by_chance(one)) for one in drawn]
-    found: dict[str, object] = {
+    arguments = parser.parse_args()
+    columns = np.array([closed_forms(seed) for seed in range(1, arguments.seeds + 1)]).T
+    report: dict[str, object] = {
         "command": "experiments/deng2022/drawn_languages.py",
-        "languages": given.seeds,
+        "languages": arguments.seeds,
     }
-    for name, values, own in zip(PRINTED, np.array(exact).T, ours, strict=True):
+    for name, values, ours in zip(PRINTED, columns, closed_forms(OURS), strict=True):
         low, high = np.percentile(values, [2.5, 97.5])
-        spread = {
-            "mean": values.mean(),
-            "low": low,
-            "high": high,
-            "ours": own,
-            "printed": PRINTED[name],
-        }
-        found[name] = {
-            key: round(float(value), 4) for key, value in spread.items() if value is not None
-        }
-    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(found))
+        spread = {"mean": values.mean(), "low": low, "high": high, "ours": ours}
+        printed = PRINTED[name]
+        if printed is not None:
+            spread["printed"] = printed
+        report[name] = {key: round(float(value), 4) for key, value in spread.items()}
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

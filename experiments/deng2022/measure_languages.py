@@ -1,10 +1,11 @@
-"""The code-mixing critic on real parallel text (appendix C): languages found, and how sentences and translators mix them.
+"""The code-mixing critic on real parallel text (appendix C).
 
-    OMP_NUM_THREADS=1 PYTHONPATH=src python experiments/deng2022/measure_languages.py --parallel FOLDER \
-        --out experiments/deng2022/measured/languages_pud.json
+    OMP_NUM_THREADS=1 PYTHONPATH=src python experiments/deng2022/measure_languages.py \\
+        --parallel FOLDER --out experiments/deng2022/measured/languages_pud.json
 
-FOLDER is what ``datasets.text_files.parallel`` reads. Translators are small and trained for a few epochs: they show whether mixing
-shows, not how well a thousand sentences can be translated.
+Which languages the mixture has, and how sentences and translators mix them. FOLDER is what
+``datasets.text_files.parallel`` reads. Translators are small and trained for a few epochs: they
+show whether mixing shows, not how well a thousand sentences can be translated.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,40 +44,50 @@ SCHEDULE = {"learning_rate": 2.0e-3, "batch": 32, "validations": 1}  # ours
 
 
 def named(model: language_mixture.LanguageModel, corpus: Corpus) -> tuple[list[str], float]:
-    """Language of each component, and the share of test sentences whose largest component is their language's."""
-    documents, truth = list(corpus.documents), corpus.truth["language"]
+    """Language of each component, and the share of test sentences whose largest one is theirs."""
+    # 1. The largest component of each sentence.
+    documents = list(corpus.documents)
+    predictions = language_mixture.read(documents, reader=model, seed=SEED)
+    largest = predictions.arrays["mean_share"].argmax(axis=1)
+    # 2. The language of most training sentences of each component.
+    truth = corpus.truth["language"]
     names = corpus.truth["language_names"].tolist()
-    read = language_mixture.read(documents, reader=model, seed=SEED)
-    largest = read.arrays["mean_share"].argmax(axis=1)
-    train, test = (np.array([d.split == split for d in documents]) for split in ("train", "test"))
-    votes = np.array([[np.sum((largest == k) & (truth == i) & train) for i in range(len(names))]
-                      for k in range(len(model.alpha))])  # fmt: skip
-    component = votes.argmax(axis=1)
-    return [names[i] for i in component], float(np.mean(component[largest[test]] == truth[test]))
+    split = np.array([document.split for document in documents])
+    in_train, in_test = split == "train", split == "test"
+    votes = np.zeros((len(model.alpha), len(names)), dtype=np.int64)
+    np.add.at(votes, (largest[in_train], truth[in_train]), 1)
+    language_of = votes.argmax(axis=1)
+    # 3. Whether it is that of the test sentences.
+    right = language_of[largest[in_test]] == truth[in_test]
+    return [names[number] for number in language_of], float(np.mean(right))
 
 
 def scores(
     units: Sequence[MixtureReading], real: Sequence[MixtureReading], prior: CodeMixing
 ) -> dict[str, Any]:
-    """Dispersion, corners and Latent NLL with intervals, each with its test against real sentences."""
-    found = {}
-    for name, critic in (
-        ("dispersion", LanguageDispersion()),
-        ("corners", LanguageDispersion(corners=True)),
-        ("nll", prior),
-    ):
+    """Dispersion, corners and Latent NLL with intervals.
+
+    Each has its test against real sentences.
+
+    Args:
+        units: the sentences.
+        real: real ones, which are not tested against themselves.
+        prior: the critic of the Latent NLL.
+    """
+    critics = {
+        "dispersion": LanguageDispersion(),
+        "corners": LanguageDispersion(corners=True),
+        "nll": prior,
+    }
+    rows = {}
+    for name, critic in critics.items():
         statistics = critic.sufficient_statistics(units)
-        found[name] = asdict(estimate(critic, statistics, generator("languages", name)))
+        rows[name] = asdict(estimate(critic, statistics, generator("languages", name)))
         if units is not real:
-            found[name]["comparison"] = asdict(
-                compare(
-                    critic,
-                    statistics,
-                    critic.sufficient_statistics(real),
-                    generator("languages", name, 2),
-                )
-            )
-    return found
+            of_real = critic.sufficient_statistics(real)
+            rng = generator("languages", name, 2)
+            rows[name]["comparison"] = asdict(compare(critic, statistics, of_real, rng))
+    return rows
 
 
 def translated(
@@ -96,25 +107,30 @@ def translated(
     )
     trained = time.process_time() - begin
     corpus = translations.generate(model=model, name=f"pud-{kind}", seed=SEED, prefixes=documents)
-    return corpus, {
-        "training_processor_s": trained,
-        **corpus.facts,
-        "first": corpus.documents[0].sections[1].text,
-    }
+    facts = {"training_processor_s": trained, **corpus.facts}
+    facts["first"] = corpus.documents[0].sections[1].text
+    return corpus, facts
 
 
 def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
-    """Everything about one folder of parallel text."""
+    """Everything about one folder of parallel text.
+
+    Args:
+        raw: the folder.
+        epochs: that translators are trained for.
+        work: a folder for what they write.
+    """
+    # 1. The mixture of languages, and real sentences under it.
     corpus = parallel(raw=raw, name="pud", seed=SEED)
     documents = list(corpus.documents)
     begin = time.process_time()
     model = language_mixture.fit(documents, seed=SEED)
     seconds = time.process_time() - begin
     names, accuracy = named(model, corpus)
-    read = language_mixture.read(documents, reader=model, seed=SEED, splits=["test"])
-    real = units_from_predictions(read)
+    predictions = language_mixture.read(documents, reader=model, seed=SEED, splits=["test"])
+    real = units_from_predictions(predictions)
     prior = CodeMixing(own_prior=False).with_prior(model.alpha)
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "pairs": len(documents),
         "dropped": corpus.facts["pairs_without_a_side"],
         "lda": {"processor_s": seconds, "alpha": model.alpha.tolist(), **model.facts},
@@ -123,13 +139,14 @@ def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
         "top_words": dict(zip(names, model.top_words(20), strict=True)),
         "data": scores(real, real, prior),
     }
+    # 2. Translators.
     for kind in KINDS:
-        written, facts = translated(kind, documents, epochs, work)
-        units = units_from_predictions(
-            language_mixture.read(list(written.documents), reader=model, seed=SEED)
-        )
-        found[kind] = {**facts, **scores(units, real, prior)}
-    return found
+        translation_of_test, facts = translated(kind, documents, epochs, work)
+        sentences = list(translation_of_test.documents)
+        predictions = language_mixture.read(sentences, reader=model, seed=SEED)
+        units = units_from_predictions(predictions)
+        report[kind] = {**facts, **scores(units, real, prior)}
+    return report
 
 
 def main() -> None:
@@ -141,12 +158,10 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=8)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        found: Mapping[str, Any] = {
-            "epochs": options.epochs,
-            **measure(options.parallel, options.epochs, Path(name)),
-        }
-    text = json.dumps(found, indent=1, ensure_ascii=False)
+    report: dict[str, Any] = {"epochs": options.epochs}
+    with tempfile.TemporaryDirectory() as scratch:
+        report |= measure(options.parallel, options.epochs, Path(scratch))
+    text = json.dumps(report, indent=1, ensure_ascii=False)
     print(text)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")

@@ -1,11 +1,13 @@
-"""How much the order of sections varies in corpora of proposals: chains, and their Latent PPL beside that of their own shuffles.
+"""How much the order of sections varies in corpora of proposals.
 
-    PYTHONPATH=src python experiments/deng2022/section_chains.py --peps FOLDER --eips FOLDER --rfcs FOLDER \
-        --out experiments/deng2022/measured/section_chains.json
+    PYTHONPATH=src python experiments/deng2022/section_chains.py --peps FOLDER --eips FOLDER \\
+        --rfcs FOLDER --out experiments/deng2022/measured/section_chains.json
 
-A chain is a document's headings of the highest level, normalised, with those that stand in at least ``--documents`` documents;
-documents with four or more of them count. Boilerplate ("Copyright") and the sections that deng2022 deletes (references, notes ...)
-are kept, or left out. The bigram critic (section 4, delta 0.1) learns from 70 % of the documents, drawn by seed.
+Chains, and their Latent PPL beside that of their own shuffles. A chain is a document's headings of
+the highest level, normalised, with those that stand in at least ``--documents`` documents;
+documents with four or more of them count. Boilerplate ("Copyright") and the sections that deng2022
+deletes (references, notes ...) are in, or left out. The bigram critic (section 4, delta 0.1) learns
+from 70 % of the documents, drawn by seed.
 """
 
 import argparse
@@ -31,60 +33,85 @@ LEFT_OUT = {
     "boilerplate and references": (*BOILERPLATE, *REMOVED),
 }
 SHARES = {"train": 0.7, "test": 0.3}
-LEAST_SECTIONS = 4
+MIN_SECTIONS = 4
 SEED = 1234
 
 
 def titles(folder: Path, files: str) -> dict[str, tuple[str, ...]]:
     """The normalised headings of each document, in reading order."""
-    found = {}
+    headings = {}
     for path in sorted(folder.glob(files)):
         sections = READERS[path.suffix](read_text(path))
-        found[path.stem] = tuple(normalise(title) for title, _ in sections)
-    return found
+        headings[path.stem] = tuple([normalise(title) for title, _ in sections])
+    return headings
 
 
 def chains(
-    headings: dict[str, tuple[str, ...]], left_out: Sequence[str], least: int
+    headings: dict[str, tuple[str, ...]], left_out: Sequence[str], min_documents: int
 ) -> list[Chain]:
-    """Chains of frequent titles, of documents with enough of them, split by seed."""
-    documents = Counter(title for own in headings.values() for title in set(own))
-    frequent = {title for title, count in documents.items() if title and count >= least} - set(
-        left_out
-    )
-    kept = {}
-    for unit, own in headings.items():
-        chain = tuple(title for title in own if title in frequent)
-        if len(chain) >= LEAST_SECTIONS:
-            kept[unit] = chain
-    splits = split_by_seed(list(kept), SHARES, SEED)
-    return [Chain(unit, split, kept[unit]) for unit, split in zip(kept, splits, strict=True)]
+    """Chains of frequent titles, of documents with enough of them, split by seed.
+
+    Args:
+        headings: of each document.
+        left_out: titles that do not count.
+        min_documents: in which a frequent title stands at least.
+    """
+    # 1. The frequent titles.
+    counts: Counter[str] = Counter()
+    for titles_of_document in headings.values():
+        counts.update(set(titles_of_document))
+    frequent = set()
+    for title, count in counts.items():
+        if title and count >= min_documents and title not in left_out:
+            frequent.add(title)
+    # 2. The documents with enough of them.
+    symbols_of: dict[str, tuple[str, ...]] = {}
+    for unit, titles_of_document in headings.items():
+        symbols = tuple([title for title in titles_of_document if title in frequent])
+        if len(symbols) >= MIN_SECTIONS:
+            symbols_of[unit] = symbols
+    splits = split_by_seed(list(symbols_of), SHARES, SEED)
+    return list(map(Chain, symbols_of, splits, symbols_of.values()))
 
 
 def shuffled(units: Sequence[Chain], draws: int) -> list[Chain]:
     """Each chain in other orders of its own symbols."""
-    made = []
+    chains_in_other_orders = []
     for unit in units:
         rng = generator(SEED, "section chains", unit.unit_id)
         for draw in range(draws):
             symbols = tuple(rng.permutation(unit.symbols).tolist())
-            made.append(Chain(f"{unit.unit_id}-{draw}", unit.split, symbols))
-    return made
+            chain = Chain(f"{unit.unit_id}-{draw}", unit.split, symbols)
+            chains_in_other_orders.append(chain)
+    return chains_in_other_orders
 
 
 def measured(units: Sequence[Chain], draws: int) -> dict[str, Any]:
-    """Counts of a corpus, and the Latent PPL of its test documents and of their shuffles, with 95 % intervals over documents."""
-    critic = BigramCritic(delta=0.1).fit_units([unit for unit in units if unit.split == "train"])
+    """Counts of a corpus, and the Latent PPL of its test documents and of their shuffles.
+
+    Intervals are of 95 %, over documents.
+
+    Args:
+        units: the chains.
+        draws: shuffles of each.
+    """
+    # 1. The critic, and counts of the corpus.
+    train = [unit for unit in units if unit.split == "train"]
     test = [unit for unit in units if unit.split == "test"]
-    record: dict[str, Any] = {
-        "documents": len(units),
-        "titles": len({symbol for unit in units for symbol in unit.symbols}),
-        "chains": len({unit.symbols for unit in units}),
-    }
-    for name, judged in (("latent_ppl", test), ("latent_ppl_shuffled", shuffled(test, draws))):
-        statistics = critic.sufficient_statistics(judged)
-        found = estimate(critic, statistics, generator(SEED, "section chains", name))
-        record[name] = [round(number, 3) for number in (found.value, found.low, found.high)]
+    critic = BigramCritic(delta=0.1).fit_units(train)
+    titles: set[str] = set()
+    orders = set()
+    for unit in units:
+        titles.update(unit.symbols)
+        orders.add(unit.symbols)
+    record: dict[str, Any] = {"documents": len(units)}
+    record |= {"titles": len(titles), "chains": len(orders)}
+    # 2. Its numbers on the test documents.
+    for name, texts in (("latent_ppl", test), ("latent_ppl_shuffled", shuffled(test, draws))):
+        statistics = critic.sufficient_statistics(texts)
+        latent_ppl = estimate(critic, statistics, generator(SEED, "section chains", name))
+        numbers = (latent_ppl.value, latent_ppl.low, latent_ppl.high)
+        record[name] = [round(number, 3) for number in numbers]
     return record
 
 
@@ -100,19 +127,21 @@ def main() -> None:
     )
     parser.add_argument("--draws", type=int, default=10, help="shuffles of a document")
     parser.add_argument("--out", type=Path)
-    chosen = vars(parser.parse_args())
+    arguments = vars(parser.parse_args())
+    # Each corpus with all titles, and without some.
     records: dict[str, Any] = {}
     for corpus, files in FILES.items():
-        if chosen[corpus] is None:
+        if arguments[corpus] is None:
             continue
-        headings = titles(chosen[corpus], files)
+        headings = titles(arguments[corpus], files)
         records[corpus] = {"files": len(headings)}
         for name, left_out in LEFT_OUT.items():
-            units = chains(headings, left_out, chosen["documents"])
-            records[corpus][f"without {name}"] = measured(units, chosen["draws"])
-            print(corpus, f"without {name}", records[corpus][f"without {name}"], flush=True)
-    if chosen["out"] is not None:
-        chosen["out"].write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+            units = chains(headings, left_out, arguments["documents"])
+            record = measured(units, arguments["draws"])
+            records[corpus][f"without {name}"] = record
+            print(corpus, f"without {name}", record, flush=True)
+    if arguments["out"] is not None:
+        arguments["out"].write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

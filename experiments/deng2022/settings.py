@@ -1,4 +1,7 @@
-"""The tables and figures of deng2022 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+"""The tables and figures of deng2022 that its ``params.yaml`` can name.
+
+Each has a class of settings; below stands their registry.
+"""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Table4(Exhibit):
-    """PPL, MAUVE, Latent PPL and, where annotators were asked, the share called coherent, of data and of every system; correlations with them."""
+    """PPL, MAUVE and Latent PPL of data and of every system.
+
+    Where annotators were asked, the share called coherent too, and correlations with it.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.human import table_4
@@ -30,7 +36,7 @@ class Table18(Exhibit):
 
 
 class Table7(Exhibit):
-    """Latent PPL of mentions of persons, for data and models with and without titles, beside the exact value."""
+    """Latent PPL of mentions of persons, for data and models, beside the exact value."""
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.mentions import table_7
@@ -48,7 +54,10 @@ class Table8(Exhibit):
 
 
 class TableResolvers(Exhibit):
-    """The same chains under three readers: Latent PPL of each text, and agreement with the synthetic truth (ours)."""
+    """The same chains under three readers.
+
+    Latent PPL of each text, and agreement with the synthetic truth (ours).
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.mentions import table_resolvers
@@ -57,7 +66,10 @@ class TableResolvers(Exhibit):
 
 
 class Ngrams(Exhibit):
-    """5-grams that a record lists under ``kind``, and what it says of each (Tables 6, 15, 16 and 17)."""
+    """5-grams that a record lists under ``kind``, and what it says of each.
+
+    Tables 6, 15, 16 and 17.
+    """
 
     table: str = parameter("The paper's table, as expected.yaml calls it.")
     listed: str = parameter("Which list of the record: gap, rare, high or low.")
@@ -101,7 +113,10 @@ class Table15(Exhibit):
 
 
 class Figure5(Exhibit):
-    """The worst article's beginning with its chain below it, each symbol with its log probability."""
+    """The worst article's beginning with its chain below it.
+
+    Each symbol stands there with its log probability.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.mentions import figure_5, models_with_articles
@@ -111,7 +126,10 @@ class Figure5(Exhibit):
 
 
 class Figures1013(Exhibit):
-    """Four generated articles, mentions coloured by entity, improbable 5-grams circled: HTML pages, a picture of the first."""
+    """Four generated articles, mentions coloured by entity, improbable 5-grams circled.
+
+    HTML pages, and a picture of the first.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.mentions import figures_10_13, models_with_articles
@@ -123,7 +141,10 @@ class Figures1013(Exhibit):
 
 
 class FigureWrongPronoun(Exhibit):
-    """Latent PPL of mentions and of section titles as ever more pronouns get the wrong gender (ours, after section 5)."""
+    """Latent PPL of mentions and of section titles as ever more pronouns get the wrong gender.
+
+    Ours, after section 5.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.mentions import figure_wrong_pronoun
@@ -132,7 +153,10 @@ class FigureWrongPronoun(Exhibit):
 
 
 class GeneratedArticles(Exhibit):
-    """The share of derivable sentences of real text and of every system; the first articles of each model, beside real ones."""
+    """The share of derivable sentences of real text and of every system.
+
+    Beside it are the first articles of each model, and real ones.
+    """
 
     corpus: str = parameter("Whose articles are shown.")
     systems: list[str] = parameter("The models that wrote them, a page each.")
@@ -152,7 +176,10 @@ class GeneratedArticles(Exhibit):
 
 
 class Titles(Exhibit):
-    """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3 and 5)."""
+    """Word PPL and Latent PPL of section titles beside exact and chance values.
+
+    Tables 2, 3 and 5.
+    """
 
     printed: str = parameter("The paper's table, as expected.yaml calls it.")
     caption: str = parameter("The table's heading.")
@@ -164,7 +191,10 @@ class Titles(Exhibit):
 
 
 class FigureSizes(Exhibit):
-    """Word PPL and Latent PPL over the size of the network (ours, after Table 5): a line for each corpus, with and without titles."""
+    """Word PPL and Latent PPL over the size of the network (ours, after Table 5).
+
+    A line for each corpus, with and without titles.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.sections import figure_sizes
@@ -173,7 +203,10 @@ class FigureSizes(Exhibit):
 
 
 class Table11(Exhibit):
-    """Articles per split, section types, section statistics of the validation split. Raises BadInput: a corpus is not there."""
+    """Articles per split, section types, section statistics of the validation split.
+
+    Raises BadInput: a corpus is not there.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.sections import table_11
@@ -182,7 +215,10 @@ class Table11(Exhibit):
 
 
 class TitleCalibration(Exhibit):
-    """Reliability of the title classifiers on test sections, a panel for each corpus, with accuracy and calibration error."""
+    """Reliability of the title classifiers on test sections, a panel for each corpus.
+
+    Accuracy and calibration error stand in the CSV.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.sections import title_calibration
@@ -191,7 +227,10 @@ class TitleCalibration(Exhibit):
 
 
 class InferenceError(Exhibit):
-    """Latent PPL before and after the classifier's errors are taken out, beside gold titles and ``exact``, what they tend to."""
+    """Latent PPL before and after the classifier's errors are taken out.
+
+    Beside it stand gold titles and ``exact``, what they tend to.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.sections import inference_error
@@ -200,7 +239,10 @@ class InferenceError(Exhibit):
 
 
 class AppendixA(Exhibit):
-    """Appendix A's three terms, and the Latent NLL of a set split into its own diversity and its distance to the prior."""
+    """Appendix A's three terms, and the Latent NLL of a set split in two.
+
+    The parts are the set's own diversity and its distance to the prior.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.sections import appendix_a
@@ -209,7 +251,10 @@ class AppendixA(Exhibit):
 
 
 class Table9(Exhibit):
-    """Latent NLL of topic logits in nats per document; the printed numbers stand beside the posterior's mean, as released code scores."""
+    """Latent NLL of topic logits in nats per document.
+
+    The printed numbers stand beside the posterior's mean, as released code scores.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.topics import table_9
@@ -218,7 +263,10 @@ class Table9(Exhibit):
 
 
 class Table14(Exhibit):
-    """The documents with the largest T(x), worst first, each with its beginning (the paper's table is lost)."""
+    """The documents with the largest T(x), worst first, each with its beginning.
+
+    The paper's table is lost.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.topics import table_14
@@ -227,7 +275,10 @@ class Table14(Exhibit):
 
 
 class Covariances(Exhibit):
-    """Covariances of topic logits of the data, of a model of it and of a model of another corpus (Figures 6, 8 and 9)."""
+    """Covariances of topic logits (Figures 6, 8 and 9).
+
+    Those of the data, of a model of it and of a model of another corpus.
+    """
 
     title: str = parameter("The figure's heading.")
 
@@ -238,7 +289,10 @@ class Covariances(Exhibit):
 
 
 class Table1(Exhibit):
-    """Word PPL and Latent PPL of data, transformer and HSMMs, beside the exact values; survival is the share that the oracle reads."""
+    """Word PPL and Latent PPL of data, transformer and HSMMs, beside the exact values.
+
+    The parse rate is the share that the oracle reads.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.topics import table_1
@@ -247,7 +301,10 @@ class Table1(Exhibit):
 
 
 class FigureLatentOverWord(Exhibit):
-    """Latent PPL over word PPL of every model (ours, after section 3); hollow points are the paper's, where our language has its size."""
+    """Latent PPL over word PPL of every model (ours, after section 3).
+
+    Hollow points are the paper's, where our language has its size.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.topics import figure_latent_over_word
@@ -256,7 +313,10 @@ class FigureLatentOverWord(Exhibit):
 
 
 class Table10(Exhibit):
-    """The most probable words of each language of the mixture, and which synthetic language they belong to."""
+    """The most probable words of each language of the mixture.
+
+    Beside them stands which synthetic language they belong to.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.topics import table_10
@@ -265,7 +325,10 @@ class Table10(Exhibit):
 
 
 class Figure7(Exhibit):
-    """Mixes of languages of sentences on the simplex, one panel per system, with the dispersion as a number."""
+    """Mixes of languages of sentences on the simplex, one panel per system.
+
+    The dispersion stands there as a number.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.topics import figure_7
@@ -274,7 +337,7 @@ class Figure7(Exhibit):
 
 
 class Table12(Exhibit):
-    """The most common improbable transitions of each system, in % of its transitions between sections."""
+    """The most common improbable transitions of each system, in % of all between its sections."""
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.transitions import table_12
@@ -283,7 +346,10 @@ class Table12(Exhibit):
 
 
 class Figure4(Exhibit):
-    """P(z_m | z_{m-1}) of a model less that of real text, on the most common titles, improbable ones framed."""
+    """P(z_m | z_{m-1}) of a model less that of real text, improbable transitions framed.
+
+    On the most common titles.
+    """
 
     def draw(self, given: "Given") -> Sheet:
         from experiments.deng2022.report.transitions import LATENT, figure_4
@@ -293,7 +359,10 @@ class Figure4(Exhibit):
 
 
 class ArticlePage(Exhibit):
-    """The most improbable article of a kind, ``worst`` or ``repeating``, its bad transitions marked (Figure 1, Table 13)."""
+    """The most improbable article of a kind, its bad transitions marked (Figure 1, Table 13).
+
+    The kind is ``worst`` or ``repeating``.
+    """
 
     caption: str = parameter("The page's heading.")
     choice: Literal["worst", "repeating"] = parameter(

@@ -1,12 +1,14 @@
-"""What another reading of wikitext changes downstream: Table 11, Latent PPL of titles and entity grids of one dump, as JSON.
+"""What another reading of wikitext changes downstream.
 
     git worktree add BEFORE a5734e11
-    PYTHONPATH=src python experiments/deng2022/wikitext_downstream.py DUMP.bz2 --before BEFORE/src \
-        --out experiments/deng2022/measured/wikitext_downstream.json
+    PYTHONPATH=src python experiments/deng2022/wikitext_downstream.py DUMP.bz2 \\
+        --before BEFORE/src --out experiments/deng2022/measured/wikitext_downstream.json
 
-Both readers read the dump in processes of their own; filters, sentences, nouns and critics are those of this commit for both, so that
-the wikitext alone differs. The filters are the paper's but for ``min_title_count``: 1, since no title of so small a dump is frequent.
-Latent PPL is of the titles of the articles that pass, under an add-one bigram fitted on the same articles.
+Table 11, Latent PPL of titles and entity grids of one dump. Both readers read the dump in processes
+of their own; filters, sentences, nouns and critics are those of this commit for both, so that the
+wikitext alone differs. The filters are the paper's but for ``min_title_count``: 1, since no title
+of so small a dump is frequent. Latent PPL is of the titles of the articles that pass, under an
+add-one bigram fitted on the same articles.
 """
 
 from __future__ import annotations
@@ -64,42 +66,54 @@ def latent_ppl(corpus: Corpus) -> float:
 
 def described(folder: Path, corpus: Corpus) -> dict[str, Any]:
     """The numbers of one reading."""
-    texts = [section.text for document in Shards(folder) for section in document.sections]
-    grids = grids_of(corpus)
+    num_characters = num_sentences = 0
+    for document in Shards(folder):
+        for section in document.sections:
+            num_characters += len(section.text)
+            num_sentences += len(sentence_texts(from_lines(section.text)))
+    grids = grids_of(corpus).values()
     return {
-        "characters": sum(len(text) for text in texts),
-        "sentences": sum(len(sentence_texts(from_lines(text))) for text in texts),
+        "characters": num_characters,
+        "sentences": num_sentences,
         "struck_sentences": sum(corpus.facts["struck_sentences"].values()),
         "table_11": corpus.facts["table_11"],
         "dropped": dict(sorted(corpus.facts["dropped"].items())),
         "kept": corpus.facts["kept"],
         "latent_ppl_of_titles": latent_ppl(corpus),
-        "grid_entities": sum(len(grid.entities) for grid in grids.values()),
-        "grid_sentences": sum(len(grid.cells) for grid in grids.values()),
+        "grid_entities": sum(len(grid.entities) for grid in grids),
+        "grid_sentences": sum(len(grid.cells) for grid in grids),
     }
+
+
+def titles_of(folder: Path) -> dict[str, list[str | None]]:
+    """The titles of each article of a reading."""
+    titles = {}
+    for document in Shards(folder):
+        titles[document.id] = [section.title for section in document.sections]
+    return titles
 
 
 def compared(before: tuple[Path, Corpus], after: tuple[Path, Corpus]) -> dict[str, Any]:
     """What differs between two readings, article by article."""
-    titles = [
-        {d.id: [s.title for s in d.sections] for d in Shards(folder)}
-        for folder, _ in (before, after)
-    ]
-    first, second = grids_of(before[1]), grids_of(after[1])
-    both = sorted(first.keys() & second.keys())
-    changed = [
-        unit
-        for unit in both
-        if first[unit].entities != second[unit].entities
-        or not np.array_equal(first[unit].cells, second[unit].cells)
-    ]
+    titles, other_titles = titles_of(before[0]), titles_of(after[0])
+    num_titles_changed = 0
+    for unit, of_article in titles.items():
+        num_titles_changed += of_article != other_titles.get(unit)
+    grids, other_grids = grids_of(before[1]), grids_of(after[1])
+    both = grids.keys() & other_grids.keys()
+    num_grids_changed = 0
+    for unit in both:
+        num_grids_changed += not _equal(grids[unit], other_grids[unit])
     return {
-        "articles_whose_titles_changed": sum(
-            titles[0][unit] != titles[1].get(unit) for unit in titles[0]
-        ),
+        "articles_whose_titles_changed": num_titles_changed,
         "articles_kept_by_both": len(both),
-        "grids_changed": len(changed),
+        "grids_changed": num_grids_changed,
     }
+
+
+def _equal(grid: Grid, other: Grid) -> bool:
+    """Whether two grids have the same entities in the same roles."""
+    return grid.entities == other.entities and np.array_equal(grid.cells, other.cells)
 
 
 def main() -> None:
@@ -111,18 +125,18 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    # 1. The dump as either reads it.
+    sources = {"before": options.before, "after": Path(__file__).parents[2] / "src"}
     readings = {}
-    with tempfile.TemporaryDirectory() as place:
-        for name, source in (
-            ("before", options.before),
-            ("after", Path(__file__).parents[2] / "src"),
-        ):
-            folder = extracted(options.dump, Path(place) / name, source)
-            readings[name] = (
-                folder,
-                build(name="wiki", seed=0, raw=folder, filters={"min_title_count": 1}),
-            )
-        report: dict[str, Any] = {name: described(*reading) for name, reading in readings.items()}
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, source in sources.items():
+            folder = extracted(options.dump, Path(scratch) / name, source)
+            corpus = build(name="wiki", seed=0, raw=folder, filters={"min_title_count": 1})
+            readings[name] = (folder, corpus)
+        # 2. Its numbers, and what differs.
+        report: dict[str, Any] = {}
+        for name, reading in readings.items():
+            report[name] = described(*reading)
         report["compared"] = compared(readings["before"], readings["after"])
     report["dump"] = options.dump.name
     text = json.dumps(report, indent=2) + "\n"

@@ -1,6 +1,7 @@
-"""Tables and figures of "Model Criticism for Long-Form Text Generation" (Deng, Kuleshov, Rush 2022), numbered as printed.
+"""Tables and figures of "Model Criticism for Long-Form Text Generation", numbered as printed.
 
-Here: numbers that follow from others, as records, so that tables, claims and the ledger find them by their fields.
+Deng, Kuleshov, Rush 2022. Here: numbers that follow from others, as records, so that tables, claims
+and the ledger find them by their fields.
 """
 
 import math
@@ -15,6 +16,9 @@ from longform.results import Record, Results
 from longform_lab.reporting.estimates import select
 from longform_lab.reporting.pivot import SYSTEM, beside
 
+ORDER = {"critic": "section_order"}
+CORRECTED = {**LATENT, "variant": "corrected", "system": "data"}
+
 
 def derived(results: Results) -> Iterator[Record]:
     """Every number that follows from the records of the paper's critics."""
@@ -22,38 +26,46 @@ def derived(results: Results) -> Iterator[Record]:
         yield from share_records(record)
     for record in select(results, BLAMED):
         yield from ngram_records(record)
-    for record in select(
-        results, STATES
-    ):  # the share of generated texts that the oracle reads (section 3)
-        if whole := (record.units or 0) + (record.excluded or 0):
-            counted = wilson_fields(record.units or 0, whole)
-            yield beside(
-                record, "parse_rate", **counted, signature="share of texts that the oracle reads"
-            )
-    # appendix A: the exact value under the critic, the sum of the terms, the distance of a set's own chain to the prior
-    for record in select(results, {**LATENT, "variant": "corrected", "system": "data"}):
+    for record in select(results, STATES):
+        yield from _parse_rates(record)
+    yield from _appendix_a(results)
+    yield from correlation_records(results)
+    yield from expected_share_records(results)
+
+
+def _parse_rates(record: Record) -> Iterator[Record]:
+    """The share of generated texts that the oracle reads (section 3); none without texts."""
+    num_read = record.units or 0
+    num_texts = num_read + (record.excluded or 0)
+    if num_texts:
+        share = wilson_fields(num_read, num_texts)
+        signature = "share of texts that the oracle reads"
+        yield beside(record, "parse_rate", **share, signature=signature)
+
+
+def _appendix_a(results: Results) -> Iterator[Record]:
+    """Numbers of appendix A.
+
+    The exact value under the critic, the sum of the terms, the distance of a set's own chain to the
+    prior.
+    """
+    # 1. The exact value.
+    for record in select(results, CORRECTED):
         exact = record.details.get("exact_latent_ppl")
         if exact is not None:
-            yield beside(
-                record, "exact_latent_ppl", exact, low=exact, high=exact, signature="closed form"
-            )
-    for record in select(results, {"critic": "section_order", "metric": "expected_log_prior"}):
+            interval = {"low": exact, "high": exact}
+            yield beside(record, "exact_latent_ppl", exact, **interval, signature="closed form")
+    # 2. The sum of the terms.
+    for record in select(results, {**ORDER, "metric": "expected_log_prior"}):
         totals = record.details.get("totals", {})
         if totals.get("transitions"):
             value = totals["evidence"] / totals["transitions"]
             yield beside(record, "log_evidence", value, units=record.units, signature="forward sum")
-    for record in select(results, {"critic": "section_order", "metric": "chain_entropy"}):
-        latent = select(
-            results, {**LATENT, **{name: getattr(record, name) for name in (*SYSTEM, "seed")}}
-        ).find()
+    # 3. The distance to the prior.
+    for record in select(results, {**ORDER, "metric": "chain_entropy"}):
+        same = {name: getattr(record, name) for name in (*SYSTEM, "seed")}
+        latent = select(results, {**LATENT, **same}).find()
         if latent and latent.value and record.value:
             value = math.log(latent.value / record.value)
-            yield beside(
-                record,
-                "divergence_from_prior",
-                value,
-                units=record.units,
-                signature="log of the ratio",
-            )
-    yield from correlation_records(results)
-    yield from expected_share_records(results)
+            fields = {"units": record.units, "signature": "log of the ratio"}
+            yield beside(record, "divergence_from_prior", value, **fields)

@@ -1,11 +1,16 @@
-"""Articles as pages: with inferred section titles (Figure 1, Table 13), with mentions by entity (Figures 5, 10 to 13), and with the sentences that the synthetic world could not have written."""
+"""Articles as pages.
+
+With inferred section titles (Figure 1, Table 13), with mentions by entity (Figures 5, 10 to 13),
+and with the sentences that the synthetic world could not have written.
+"""
 
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +24,15 @@ from longform_lab.reporting.estimates import folder_of, select
 from longform_lab.reporting.pivot import SYSTEM, Given
 
 COLOURS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222",
-)  # after Okabe and Ito 2008  # fmt: skip
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#8C6D00",
+    "#56B4E9",
+    "#7A3E9D",
+    "#B22222",
+)  # after Okabe and Ito 2008
 OTHERS = "#555555"  # entities beyond the number of colours
 ADVANCE = 0.602  # width of a character of DejaVu Sans Mono in units of its size
 LINE_CHARACTERS, LINES = 92, 40  # of an article's figure, in a fixed-width face
@@ -30,42 +42,70 @@ EXCERPT = 240  # characters of a section in the Markdown form
 _HEAD = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 
 
-def section_page(
-    name: str, caption: str, unit: str, sections: Sequence[tuple[str, str, float, str]]
-) -> Files:
-    """One article with inferred titles, improbable ones behind a cross: HTML, a CSV of the probabilities, Markdown with excerpts.
+Section = tuple[str, str, float, str]
 
-    ``sections``: the title, the text, the critic's probability of the title after the one before, and the title likeliest there.
+
+def section_page(name: str, caption: str, unit: str, sections: Sequence[Section]) -> Files:
+    """One article with inferred titles, improbable ones behind a cross.
+
+    HTML, a CSV of the probabilities, Markdown with excerpts.
+
+    Args:
+        name: of the files.
+        caption: the page's heading.
+        unit: the article.
+        sections: the title, the text, the critic's probability of the title after the one before,
+            and the title likeliest there.
     """
+    # 1. Each section: in HTML, as a row of the listing, as a number.
     body, rows, cells = "", [], []
-    for place, (title, text, probability, likeliest) in enumerate(sections, 1):
-        shown, expected = ("(end)" if one == END else one for one in (title, likeliest))
-        bad = probability < FAILURE_PROBABILITY
-        shown = f"✗ {shown}" if bad else shown
-        chance = f"P = {probability:.3g}" + (
-            "" if likeliest == title else f", likeliest {expected}"
-        )
-        head = f'{html.escape(shown)} <span class="chance">{html.escape(chance)}</span>'
-        body += f"<h2{' class=bad' if bad else ''}>{head}</h2>\n<p>{html.escape(text)}</p>\n"
-        words = " ".join(text.split())
-        excerpt = words if len(words) <= EXCERPT else words[:EXCERPT].rsplit(" ", 1)[0] + " …"
-        rows.append([shown, probability, expected, excerpt])
+    for number, (title, text, probability, likeliest) in enumerate(sections, 1):
+        is_bad = probability < FAILURE_PROBABILITY
+        heading = f"✗ {_shown(title)}" if is_bad else _shown(title)
+        chance = f"P = {probability:.3g}"
+        if likeliest != title:
+            chance += f", likeliest {_shown(likeliest)}"
+        body += _section_html(heading, chance, text, is_bad)
+        rows.append([heading, probability, _shown(likeliest), _excerpt(text)])
         signature = f"likeliest: {likeliest}"
-        cells.append(
-            Cell(f"{place} {title}", "P(title | title before)", probability, signature=signature)
-        )
+        column = "P(title | title before)"
+        cells.append(Cell(f"{number} {title}", column, probability, signature=signature))
+    # 2. The files.
     page = _HEAD.format(title=html.escape(f"{caption}: {unit}")) + body + "</html>\n"
-    told = f"{caption} ({unit}; titles as the classifier reads them, none is in the text)"
-    listing = Listing(told, ["inferred title", "P", "likeliest", "text"], rows)
-    return Files({f"{name}.html": page, f"{name}.md": listing.markdown()}, Table(told, cells))
+    heading = f"{caption} ({unit}; titles as the classifier reads them, none is in the text)"
+    listing = Listing(heading, ["inferred title", "P", "likeliest", "text"], rows)
+    texts = {f"{name}.html": page, f"{name}.md": listing.markdown()}
+    return Files(texts, Table(heading, cells))
+
+
+def _shown(title: str) -> str:
+    """A title in words."""
+    return "(end)" if title == END else title
+
+
+def _section_html(heading: str, chance: str, text: str, is_bad: bool) -> str:
+    """A section with its title and how probable that is."""
+    kind = " class=bad" if is_bad else ""
+    head = f'{html.escape(heading)} <span class="chance">{html.escape(chance)}</span>'
+    return f"<h2{kind}>{head}</h2>\n<p>{html.escape(text)}</p>\n"
+
+
+def _excerpt(text: str) -> str:
+    """The beginning of a text on one line, cut between words."""
+    words = " ".join(text.split())
+    if len(words) <= EXCERPT:
+        return words
+    return words[:EXCERPT].rsplit(" ", 1)[0] + " …"
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One symbol of a chain of mentions, as a record of the mention critic lists it: form and entity (``he:3``), or a sentence's stop.
+    """One symbol of a chain of mentions, as a record of the mention critic lists it.
 
-    Its log probability is given the four symbols before it; where it is ``bad``, below the threshold, ``best`` is the likeliest
-    successor met in training. A stop opens each sentence (section 5); its character offsets are equal.
+    It is form and entity (``he:3``), or a sentence's stop. Its log probability is that after the
+    four symbols before it; where it is ``bad``, below the threshold, ``best`` is the likeliest
+    successor met in training. A stop opens each sentence (section 5); its character offsets are
+    equal.
     """
 
     start: int
@@ -88,86 +128,145 @@ def label(symbol: str) -> str:
     form, entity = split_symbol(symbol)
     if not entity:
         return symbol
-    return f"[{form.title() if form.isupper() and len(form) > 1 else form}]{entity}"
+    if form.isupper() and len(form) > 1:
+        form = form.title()
+    return f"[{form}]{entity}"
 
 
 def entity_colours(marks: Sequence[Mark]) -> dict[str, str]:
-    """A colour for each mark's entity, the most mentioned first; entities beyond the palette share one, as do stops."""
-    named = [split_symbol(mark.symbol)[1] for mark in marks]
-    ranked = [entity for entity, _ in Counter(filter(None, named)).most_common()]
-    return {"": OTHERS} | {
-        entity: COLOURS[i] if i < len(COLOURS) else OTHERS for i, entity in enumerate(ranked)
-    }
+    """A colour for each mark's entity, the most mentioned first.
+
+    Entities beyond the palette share one, as do stops.
+    """
+    counts = Counter(_entity(mark) for mark in marks)
+    del counts[""]
+    colours = {"": OTHERS}
+    for rank, (entity, _) in enumerate(counts.most_common()):
+        colours[entity] = COLOURS[rank] if rank < len(COLOURS) else OTHERS
+    return colours
+
+
+def _entity(mark: Mark) -> str:
+    """The entity of a symbol; empty for a stop."""
+    _, entity = split_symbol(mark.symbol)
+    return entity
 
 
 def mention_page(title: str, text: str, marks: Sequence[Mark]) -> str:
-    """One page that needs nothing from outside: text with coloured mentions, bad symbols circled, and a table of them."""
+    """One page that needs nothing from outside.
+
+    The text with coloured mentions, bad symbols circled, and a table of them.
+    """
+    # 1. The text; a mention inside the one before it is not marked.
     colours = entity_colours(marks)
-    pieces, position = [], 0
+    body, position = "", 0
     for mark in marks:
-        if mark.start >= position:  # else it lies inside the mention before it
-            pieces += [html.escape(text[position : mark.start]), _marked(text, mark, colours)]
+        if mark.start >= position:
+            body += html.escape(text[position : mark.start]) + _marked(text, mark, colours)
             position = mark.end
-    pieces.append(html.escape(text[position:]))
-    rows = "".join(
-        f"<tr><td>{html.escape(m.symbol)}<td>{m.log_probability:.2f}<td>{html.escape(m.best)}"
-        f"<td>{'' if m.best_log_probability is None else f'{m.best_log_probability:.2f}'}\n"
-        for m in marks
-        if m.bad
-    )
-    head = "<table>\n<tr><th>symbol<th>log P<th>expected<th>log P\n"
-    table = f"{head}{rows}</table>\n" if rows else "<p>No 5-gram below the threshold.</p>\n"
-    return f"{_HEAD.format(title=html.escape(title))}<p>{''.join(pieces)}</p>\n{table}</html>\n"
+    body += html.escape(text[position:])
+    # 2. The table.
+    rows = "".join([_row_of_bad(mark) for mark in marks if mark.bad])
+    table = "<p>No 5-gram below the threshold.</p>\n"
+    if rows:
+        table = f"<table>\n<tr><th>symbol<th>log P<th>expected<th>log P\n{rows}</table>\n"
+    return f"{_HEAD.format(title=html.escape(title))}<p>{body}</p>\n{table}</html>\n"
+
+
+def _row_of_bad(mark: Mark) -> str:
+    """A bad symbol and its likeliest alternative, as a row of a table in HTML."""
+    row = f"<tr><td>{html.escape(mark.symbol)}<td>{mark.log_probability:.2f}"
+    best = mark.best_log_probability
+    expected = "" if best is None else f"{best:.2f}"
+    return f"{row}<td>{html.escape(mark.best)}<td>{expected}\n"
 
 
 def _marked(text: str, mark: Mark, colours: Mapping[str, str]) -> str:
-    note, (form, entity) = "", split_symbol(mark.symbol)
-    if mark.bad:
-        expected = f"; expected {mark.best} at {mark.best_log_probability:.2f}" if mark.best else ""
-        note = f' title="{html.escape(f"{mark.symbol}: log P = {mark.log_probability:.2f}{expected}")}"'
+    """A mention in its entity's colour, circled where it is bad; a stop where it is bad."""
+    note = _note(mark) if mark.bad else ""
     if mark.symbol == ".":
         return f'<span class="stop"{note}>.</span>' if mark.bad else ""
+    form, entity = split_symbol(mark.symbol)
     words = text[mark.start : mark.end]
-    sub = f"<sub>{'' if form == words else html.escape(form[:1])}{html.escape(entity)}</sub>"
+    initial = "" if form == words else html.escape(form[:1])
+    sub = f"<sub>{initial}{html.escape(entity)}</sub>"
     inside = f'<mark style="color:{colours[entity]}">{html.escape(words)}{sub}</mark>'
     return f'<span class="bad"{note}>{inside}</span>' if mark.bad else inside
 
 
+def _note(mark: Mark) -> str:
+    """What a browser shows above a bad symbol, as an attribute."""
+    words = f"{mark.symbol}: log P = {mark.log_probability:.2f}"
+    if mark.best:
+        words += f"; expected {mark.best} at {mark.best_log_probability:.2f}"
+    return f' title="{html.escape(words)}"'
+
+
 def drawn_article(title: str, text: str, marks: Sequence[Mark]) -> Drawing:
-    """Lines of the text, mentions coloured, improbable symbols circled; a character is as wide as a unit of the grid, so circles fit."""
+    """Lines of the text, mentions coloured, improbable symbols circled.
+
+    A character is as wide as a unit of the grid, so circles fit.
+    """
     lines = wrap(text, LINE_CHARACTERS)[:LINES]
-
-    def draw(canvas: Any) -> None:
-        from matplotlib.patches import FancyBboxPatch
-
-        colours = entity_colours(marks)
-        axes = _bare(canvas, (-1, LINE_CHARACTERS + 1), (len(lines) + 0.5, -1.5))
-        size = 0.98 * 72 * canvas.get_figwidth() / (LINE_CHARACTERS + 2) / ADVANCE
-        font = {"family": "DejaVu Sans Mono", "size": size}
-        axes.text(0, -0.8, title, weight="bold", **font)
-        for row, (start, end) in enumerate(lines):
-            styles: list[str | None] = [None] * (end - start)
-            for mark in (mark for mark in marks if start <= mark.start < end):
-                at, length = mark.start - start, min(mark.end, end) - mark.start
-                styles[at : at + length] = [colours[split_symbol(mark.symbol)[1]]] * length
-                if mark.bad:
-                    box = "round,pad=0.1,rounding_size=0.5"
-                    corner, width = (at, row - 0.55), max(length, 0.5)
-                    axes.add_patch(
-                        FancyBboxPatch(corner, width, 0.8, boxstyle=box, fill=False, ec="#d00")
-                    )
-            for _, places in groupby(
-                range(end - start), key=lambda at: (styles[at], text[start + at].isspace())
-            ):
-                held = list(places)  # a word: hinting makes longer stretches drift off the grid
-                words, colour = text[start + held[0] : start + held[-1] + 1], styles[held[0]]
-                style = {"color": colour or "#222222", "weight": "bold" if colour else "normal"}
-                axes.text(held[0], row, words.replace("$", "\\$"), **style, **font)
-
+    draw = partial(_draw_article, title=title, text=text, marks=marks, lines=lines)
     return draw, (LINE_CHARACTERS * 0.085, 0.5 + 0.24 * len(lines))
 
 
+def _draw_article(
+    canvas: Any, title: str, text: str, marks: Sequence[Mark], lines: Sequence[tuple[int, int]]
+) -> None:
+    """The title, and below it line by line what :func:`drawn_article` shows."""
+    axes = _bare(canvas, (-1, LINE_CHARACTERS + 1), (len(lines) + 0.5, -1.5))
+    size = 0.98 * 72 * canvas.get_figwidth() / (LINE_CHARACTERS + 2) / ADVANCE
+    font = {"family": "DejaVu Sans Mono", "size": size}
+    axes.text(0, -0.8, title, weight="bold", **font)
+    colours = entity_colours(marks)
+    for row, (start, end) in enumerate(lines):
+        # 1. A colour for each character of a mention; circles around bad ones.
+        colour_of: list[str | None] = [None] * (end - start)
+        for mark in marks:
+            if start <= mark.start < end:
+                first = mark.start - start
+                length = min(mark.end, end) - mark.start
+                colour_of[first : first + length] = [colours[_entity(mark)]] * length
+                if mark.bad:
+                    _circle(axes, first, row, length)
+        # 2. The words.
+        for first, words in _pieces(text[start:end], colour_of):
+            colour = colour_of[first]
+            style = {"color": colour or "#222222", "weight": "bold" if colour else "normal"}
+            axes.text(first, row, words.replace("$", "\\$"), **style, **font)
+
+
+def _circle(axes: Any, first: int, row: int, length: int) -> None:
+    """A circle around characters of a line; of a stop, which has none, around its place."""
+    from matplotlib.patches import FancyBboxPatch
+
+    style = "round,pad=0.1,rounding_size=0.5"
+    corner, width = (first, row - 0.55), max(length, 0.5)
+    axes.add_patch(FancyBboxPatch(corner, width, 0.8, boxstyle=style, fill=False, ec="#d00"))
+
+
+def _pieces(line: str, colour_of: Sequence[str | None]) -> Iterator[tuple[int, str]]:
+    """Stretches of a line of one colour with their first character, at most a word each.
+
+    Hinting makes longer stretches drift off the grid.
+    """
+    styles = [(colour, letter.isspace()) for colour, letter in zip(colour_of, line, strict=True)]
+    first = 0
+    for _, alike in groupby(styles):
+        length = len(list(alike))
+        yield first, line[first : first + length]
+        first += length
+
+
 def _bare(canvas: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:
+    """Axes without lines on the whole canvas.
+
+    Args:
+        canvas: of the figure.
+        x, y: their limits.
+    """
     canvas.set_layout_engine("none")
     axes = canvas.add_axes((0.01, 0.01, 0.98, 0.98))
     axes.set(xlim=x, ylim=y)
@@ -176,81 +275,108 @@ def _bare(canvas: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:
 
 
 def chain(text: str, marks: Sequence[Mark]) -> Drawing:
-    """The text up to the last shown symbol, and below it the chain: each mention with its log probability (Figure 5)."""
+    """The text up to the last shown symbol, and below it the chain (Figure 5).
+
+    Each mention stands there with its log probability.
+    """
     until = marks[SYMBOLS].start if len(marks) > SYMBOLS else len(text)
-    lines = [text[a:b] for a, b in wrap(text[:until], TEXT_WIDTH)]
-    rows = [marks[:SYMBOLS][i : i + PER_ROW] for i in range(0, min(len(marks), SYMBOLS), PER_ROW)]
-
-    def draw(canvas: Any) -> None:
-        axes = _bare(canvas, (-0.5, PER_ROW), (0.4 * len(lines) + 1.1 * len(rows) + 0.2, -0.5))
-        for i, line in enumerate(lines):
-            axes.text(-0.4, 0.4 * i, line.replace("$", r"\$"), size=8, family="DejaVu Sans Mono")
-        colours = entity_colours(marks)
-        for row, shown in enumerate(rows):
-            height = 0.4 * len(lines) + 1.1 * row + 0.5
-            for place, mark in enumerate(shown):
-                colour = colours[split_symbol(mark.symbol)[1]]
-                axes.text(
-                    place,
-                    height,
-                    label(mark.symbol),
-                    color=colour,
-                    size=8,
-                    ha="center",
-                    weight="bold",
-                )
-                style = {"color": "#dd0000", "weight": "bold"} if mark.bad else {"color": "#666666"}
-                axes.text(
-                    place,
-                    height + 0.45,
-                    f"{mark.log_probability:.1f}",
-                    size=7,
-                    ha="center",
-                    **style,
-                )
-
+    lines = [text[start:end] for start, end in wrap(text[:until], TEXT_WIDTH)]
+    shown = marks[:SYMBOLS]
+    rows = [shown[first : first + PER_ROW] for first in range(0, len(shown), PER_ROW)]
+    draw = partial(_draw_chain, lines=lines, rows=rows, colours=entity_colours(marks))
     return draw, (9.0, 0.4 + 0.2 * len(lines) + 0.55 * len(rows))
 
 
+def _draw_chain(
+    canvas: Any,
+    lines: Sequence[str],
+    rows: Sequence[Sequence[Mark]],
+    colours: Mapping[str, str],
+) -> None:
+    """Lines of text, and below them rows of symbols above their log probabilities."""
+    below_text = 0.4 * len(lines)
+    axes = _bare(canvas, (-0.5, PER_ROW), (below_text + 1.1 * len(rows) + 0.2, -0.5))
+    # 1. The text.
+    for number, line in enumerate(lines):
+        escaped_line = line.replace("$", r"\$")
+        axes.text(-0.4, 0.4 * number, escaped_line, size=8, family="DejaVu Sans Mono")
+    # 2. The chain.
+    for row, marks in enumerate(rows):
+        height = below_text + 1.1 * row + 0.5
+        for x, mark in enumerate(marks):
+            bold = {"ha": "center", "weight": "bold"}
+            colour = colours[_entity(mark)]
+            axes.text(x, height, label(mark.symbol), color=colour, size=8, **bold)
+            style = {"color": "#666666"}
+            if mark.bad:
+                style = {"color": "#dd0000", "weight": "bold"}
+            number_text = f"{mark.log_probability:.1f}"
+            axes.text(x, height + 0.45, number_text, size=7, ha="center", **style)
+
+
 def wrap(text: str, width: int) -> list[tuple[int, int]]:
-    """Half-open offsets of lines of at most ``width`` characters, broken at spaces and line breaks."""
+    """Half-open offsets of lines of at most ``width`` characters.
+
+    They are broken at spaces and line breaks.
+    """
     rows, start = [], 0
     while start < len(text):
-        end = text.find("\n", start, start + width + 1)
-        if end < 0:
-            end = (
-                len(text)
-                if len(text) - start <= width
-                else text.rfind(" ", start, start + width + 1)
-            )
-            end = end if end > start else start + width
+        end = _end_of_line(text, start, width)
         rows.append((start, end))
-        start = end + 1 if end < len(text) and text[end] in " \n" else end
+        # What breaks a line is in none.
+        start = end
+        if end < len(text) and text[end] in " \n":
+            start += 1
     return rows
+
+
+def _end_of_line(text: str, start: int, width: int) -> int:
+    """Where a line ends: at a line break, at the text's end, at a space, or inside a long word."""
+    end = text.find("\n", start, start + width + 1)
+    if end >= 0:
+        return end
+    if len(text) - start <= width:
+        return len(text)
+    end = text.rfind(" ", start, start + width + 1)
+    return end if end > start else start + width
 
 
 SHARE = {"critic": "world_grammar", "metric": "derivable_share"}
 COLUMNS = {"derivable sentences": SHARE, "followed words": {**SHARE, "metric": "followed_share"}}
 LEGEND = (
-    "The first articles of each set, none left out. **Bold** is a sentence that the synthetic world could not have written; the "
-    "share of the others stands in [the table](generated_articles.md). Section titles are in *italics* where the text has them."
+    "The first articles of each set, none left out. **Bold** is a sentence that the synthetic "
+    "world could not have written; the share of the others stands in [the "
+    "table](generated_articles.md). Section titles are in *italics* where the text has them."
 )
 
 
 def _article(head: str, document: Document, refused: Collection[int]) -> str:
-    """An article in Markdown: titles in italics, in bold the sentences that the grammar refuses, by their places."""
+    """An article in Markdown.
+
+    Titles are in italics, in bold the sentences that the grammar refuses.
+
+    Args:
+        head: its heading.
+        document: the article.
+        refused: numbers of the sentences.
+    """
     spans = sentences(document.text)
-    lines = [f"### {head}: {len(spans) - len(refused)} of {len(spans)} sentences derivable"]
-    shown = [escaped(document.text[start:end]) for start, end in spans]
-    shown = [f"**{text}**" if place in refused else text for place, text in enumerate(shown)]
-    starts = [
-        0,
-        *accumulate(len(section.text) + len(SECTION_BREAK) for section in document.sections),
-    ]
-    for section, start, end in zip(document.sections, starts, starts[1:], strict=False):
-        inside = [text for text, span in zip(shown, spans, strict=True) if start <= span[0] < end]
-        lines += [f"*{escaped(section.title)}*"] if section.title else []
-        lines += [" ".join(inside)] if inside else []
+    num_derivable = len(spans) - len(refused)
+    lines = [f"### {head}: {num_derivable} of {len(spans)} sentences derivable"]
+    # Section by section, with the sentences that begin inside it.
+    start = 0
+    for section in document.sections:
+        end = start + len(section.text) + len(SECTION_BREAK)
+        inside = []
+        for number, (first, last) in enumerate(spans):
+            if start <= first < end:
+                shown = escaped(document.text[first:last])
+                inside.append(f"**{shown}**" if number in refused else shown)
+        if section.title:
+            lines.append(f"*{escaped(section.title)}*")
+        if inside:
+            lines.append(" ".join(inside))
+        start = end
     return "\n\n".join(lines)
 
 
@@ -263,7 +389,9 @@ def escaped(text: str) -> str:
 def generated_articles(
     given: Given, corpus: str, systems: Sequence[str], generated: int = 5, real: int = 2
 ) -> Files:
-    """The share of derivable sentences of real text and of every system; the first articles of each model, beside real ones.
+    """The share of derivable sentences of real text and of every system.
+
+    Beside it are the first articles of each model, and real ones.
 
     Args:
         given: the records.
@@ -277,15 +405,19 @@ def generated_articles(
             those that were scored.
     """
     notes = [
-        "shares of sentences and of words, intervals over articles; real text has 1 because the world wrote it",
+        "shares of sentences and of words, intervals over articles; real text has 1 because the "
+        "world wrote it",
         "a word is followed if its sentence up to it begins some sentence of the world",
     ]
-    caption = "Shares of sentences and of words that the synthetic world could have written, with 95 % intervals"
+    caption = (
+        "Shares of sentences and of words that the synthetic world could have written, with 95 % "
+        "intervals"
+    )
     table = Table(caption, given.pivot(COLUMNS), [*notes, *given.notes])
     pages: dict[str, str] = {}
     links = ""
-    judged = select(given.results, {**SHARE, "corpus": corpus}).values("system")
-    for system in [name for name in systems if name in judged] or systems:
+    scored = select(given.results, {**SHARE, "corpus": corpus}).values("system")
+    for system in [name for name in systems if name in scored] or systems:
         name = f"articles_{system}.md" if pages else "articles.md"
         whose = f", {given.label('system', system)}" if pages else ""
         pages[name] = _page_of_articles(given, corpus, system, generated, real)
@@ -309,26 +441,33 @@ def _shown_articles(
     """The first articles of a system, each with the sentences that the grammar refuses in bold."""
     # 1. The record of the first training.
     fields = {**SHARE, "corpus": corpus, "system": system, "titles": titles}
-    found = select(given.results, fields)
-    if not found:
+    records = select(given.results, fields)
+    if not records:
         raise BadInput(
-            f"no record has {fields}; run the stage that scores it, or change the exhibit's settings"
+            f"no record has {fields}; run the stage that scores it, or change the exhibit's "
+            "settings"
         )
-    record = min(found, key=lambda record: -1 if record.seed is None else record.seed)
+    record = min(records, key=lambda record: -1 if record.seed is None else record.seed)
     # 2. Its texts, which must be those that were scored.
     if titles is None:
         folder = folder_of(given.data / "corpora", corpus) or given.data / "corpora" / corpus
     else:
         folder = generated_folder(given.data, record)
-    documents = [d for d in texts_in(folder) if d.split in ("test", "generated")][:count]
+    documents = []
+    for document in texts_in(folder):
+        if document.split in ("test", "generated"):
+            documents.append(document)
     refused = record.details["refused"]
-    if missing := [document.id for document in documents if document.id not in refused]:
-        told = f"{missing[0]!r} is not among the scored texts {list(refused)}; score them, or show fewer"
-        raise BadInput(f"{folder / 'documents.jsonl'}: {told}")
+    for document in documents[:count]:
+        if document.id not in refused:
+            raise BadInput(
+                f"{folder / 'documents.jsonl'}: {document.id!r} is not among the scored texts "
+                f"{list(refused)}; score them, or show fewer"
+            )
     # 3. In Markdown.
     seed = "" if record.seed is None else f", seed {record.seed}"
     name = given.labels(record, *SYSTEM) + seed
-    return [
-        _article(f"{name}, article {i}", document, refused[document.id])
-        for i, document in enumerate(documents)
-    ]
+    articles = []
+    for number, document in enumerate(documents[:count]):
+        articles.append(_article(f"{name}, article {number}", document, refused[document.id]))
+    return articles

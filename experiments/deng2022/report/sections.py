@@ -1,9 +1,13 @@
-"""Section titles in deng2022: Tables 2, 3, 5 and 11, the classifier's calibration and errors, and appendix A."""
+"""Section titles in deng2022.
+
+Tables 2, 3, 5 and 11, the classifier's calibration and errors, and appendix A.
+"""
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,12 +31,10 @@ OWN = "Latent PPL, own titles"  # gold in real text, else what the model itself 
 COLUMNS: dict[str, Mapping[str, Any]] = {
     "PPL": {"critic": "perplexity", "metric": "word_ppl"},
     "Latent PPL": LATENT,
-}
-COLUMNS |= {
     OWN: {**LATENT, "variant": ["gold", "written"]},
     f"{OWN}, released rule": {**LATENT, "variant": "released"},
+    "title accuracy": {**LATENT, "metric": "title_accuracy"},
 }
-COLUMNS |= {"title accuracy": {**LATENT, "metric": "title_accuracy"}}
 
 
 def titles(given: Given, printed: str, caption: str) -> Table:
@@ -85,74 +87,105 @@ def _unknown_titles(given: Given, latent: Results) -> str:
 
 
 def figure_sizes(given: Given) -> Figure:
-    """Word PPL and Latent PPL over the size of the network (ours, after Table 5): a line for each corpus, with and without titles."""
+    """Word PPL and Latent PPL over the size of the network (ours, after Table 5).
+
+    A line for each corpus, with and without titles.
+    """
     columns = {name: COLUMNS[name] for name in ("PPL", "Latent PPL")}
 
     def draw(canvas: Any) -> None:
         from matplotlib.ticker import LogLocator, NullLocator
 
-        for axes, (name, wanted) in zip(
-            canvas.subplots(1, len(columns)), columns.items(), strict=True
-        ):
-            found = given.select(wanted)
-            sizes = {
-                r.system: parameters(given.data, r) / 1000 for r in found if r.titles is not None
-            }
-            for (i, corpus), titles in product(enumerate(found.values("corpus")), (True, False)):
-                ours = found.where(corpus=corpus, titles=titles)
-                line = {
-                    x: of_records(list(ours.where(system=system)), log=True)
-                    for system, x in sizes.items()
-                }
-                kept = {x: number.exp() for x, number in sorted(line.items()) if number is not None}
-                look = {
-                    "color": COLOURS[i],
-                    "ls": "-" if titles else "--",
-                    "marker": "o" if titles else "s",
-                }
-                look["label"] = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
-                axes.errorbar(
-                    list(kept),
-                    [y.value for y in kept.values()],
-                    errors(kept.values()),
-                    capsize=2,
-                    **look,
-                )
-            for record in found.where(system="data", corpus=found.values("corpus")[:1]):
-                axes.axhline(
-                    record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text"
-                )
-            axes.set(xscale="log", title=name, xlabel="parameters of the network (thousands)")
-            axes.set_xticks(list(sizes.values()), [f"{size:,.0f}" for size in sizes.values()])
-            axes.set_xticks([], minor=True)
+        # 1. A panel for each perplexity.
+        panels = canvas.subplots(1, len(columns))
+        for axes, (name, filters) in zip(panels, columns.items(), strict=True):
+            _draw_sizes(axes, given, given.select(filters))
+            axes.set_title(name)
+        # 2. A logarithmic scale of Latent PPL, and the names.
         latent = canvas.axes[-1]
         latent.set_yscale("log")
-        latent.yaxis.set(
-            major_locator=LogLocator(subs=(1, 2, 5)),
-            major_formatter="{x:g}",
-            minor_locator=NullLocator(),
-        )
+        locator = LogLocator(subs=(1, 2, 5))
+        latent.yaxis.set(major_locator=locator, minor_locator=NullLocator())
+        latent.yaxis.set(major_formatter="{x:g}")
         handles, labels = latent.get_legend_handles_labels()
         canvas.legend(handles, labels, loc="outside lower center", ncols=3)
 
-    caption = "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % intervals; sizes and Latent PPL on log scales"
+    caption = (
+        "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % "
+        "intervals; sizes and Latent PPL on log scales"
+    )
     return Figure(caption, given.pivot(columns), draw, (7.2, 3.6), given.notes)
 
 
+def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
+    """A perplexity over sizes: a line for each corpus and setting of titles, real text dotted."""
+    # 1. Sizes by system, in thousands of parameters.
+    sizes = {}
+    for record in records:
+        if record.titles is not None:
+            sizes[record.system] = parameters(given.data, record) / 1000
+    # 2. The lines.
+    corpora = records.values("corpus")
+    for number, corpus in enumerate(corpora):
+        for titles in (True, False):
+            of_line = records.where(corpus=corpus, titles=titles)
+            name = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
+            stroke, mark = ("-", "o") if titles else ("--", "s")
+            style = {"color": COLOURS[number], "ls": stroke, "marker": mark, "label": name}
+            _draw_line(axes, of_line, sizes, style)
+    # 3. Real text of the first corpus, and ticks at the sizes.
+    for record in records.where(system="data", corpus=corpora[:1]):
+        look: dict[str, Any] = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"}
+        look["label"] = "real text"
+        axes.axhline(record.value, **look)
+    axes.set(xscale="log", xlabel="parameters of the network (thousands)")
+    ticks = list(sizes.values())
+    axes.set_xticks(ticks, [f"{size:,.0f}" for size in ticks])
+    axes.set_xticks([], minor=True)
+
+
+def _draw_line(
+    axes: Any, records: Results, sizes: Mapping[str, float], look: Mapping[str, Any]
+) -> None:
+    """Means over seeds with their intervals, on the scale of perplexities, in order of size."""
+    points = {}
+    for system, size in sizes.items():
+        mean = of_records(list(records.where(system=system)), log=True)
+        if mean is not None:
+            points[size] = mean.exp()
+    ordered = sorted(points)
+    estimates = [points[size] for size in ordered]
+    values = [estimate.value for estimate in estimates]
+    axes.errorbar(ordered, values, errors(estimates), capsize=2, **look)
+
+
 def parameters(data: Path, record: Record) -> int:
-    """How many numbers the checkpoint of a record's system holds, by its file's header. Raises BadInput: it is not there."""
+    """How many numbers the checkpoint of a record's system holds, by its file's header.
+
+    Raises:
+        BadInput: it is not there.
+    """
     path = generated_folder(data, record, "models") / "model.safetensors"
     if not path.is_file():
         raise BadInput(
-            f"{path}: no such file; `dvc repro` trains the model; docs/share_results.md says how to get a finished run"
+            f"{path}: no such file; `dvc repro` trains the model; docs/share_results.md says how "
+            "to get a finished run"
         )
     with path.open("rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+        num_bytes = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(num_bytes))
+    total = 0
+    for name, tensor in header.items():
+        if name != "__metadata__":
+            total += prod(tensor["shape"])
+    return total
 
 
 def generated_folder(data: Path, record: Record, kind: str = "generations") -> Path:
-    """Where the texts, or the ``models``, of a record's system lie: ``data/<kind>/<study>/<corpus>/<model>/<titles>/<seed>``."""
+    """Where the texts, or the ``models``, of a record's system lie.
+
+    It is ``data/<kind>/<study>/<corpus>/<model>/<titles>/<seed>``.
+    """
     corpus = folder_of(data / kind, record.corpus) or data / kind / record.corpus
     trained = corpus / record.system / f"{'with' if record.titles else 'without'}_titles"
     return trained if record.seed is None else trained / f"seed_{record.seed}"
@@ -166,11 +199,15 @@ def texts_in(folder: Path) -> list[Document]:
     return read_documents(path)
 
 
-STATISTICS = {name: name for name in ("train", "validation", "test")} | {
-    "section_types": "section types"
+STATISTICS = {
+    "train": "train",
+    "validation": "validation",
+    "test": "test",
+    "section_types": "section types",
+    "med_sections": "median sections",
+    "med_section_len": "median section length",
+    "max_section_len": "longest section",
 }
-STATISTICS |= {"med_sections": "median sections", "med_section_len": "median section length"}
-STATISTICS |= {"max_section_len": "longest section"}
 
 
 def table_11(given: Given) -> Table:
@@ -214,7 +251,8 @@ def _statistics(folder: Path) -> Any:
     documents = read_documents(folder / "documents.jsonl")
     lengths = []
     for document in documents:
-        lengths.append(np.array([piece_count(section.text) for section in document.sections]))
+        of_document = [piece_count(section.text) for section in document.sections]
+        lengths.append(np.array(of_document))
     return corpus_statistics(Selection(documents, lengths, Counter()))
 
 
@@ -230,84 +268,132 @@ def _printed_statistics(given: Given, corpus: str) -> dict[Any, float]:
 
 
 ACROSS = 4  # panels in a row
+MEASURES = {
+    "accuracy": {"metric": "title_accuracy"},
+    "calibration error": {"metric": "calibration_error"},
+}
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Sections of which a title classifier is about equally certain.
+
+    Attributes:
+        low, high: its ends, shares of certainty.
+        sections: how many there are.
+        confidence: the sum of certainties.
+        correct: how many have the right title.
+    """
+
+    low: float
+    high: float
+    sections: float
+    confidence: float
+    correct: float
+
+    @property
+    def share(self) -> float:
+        """Of correct titles."""
+        return self.correct / self.sections
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's, of the share."""
+        return wilson(self.correct, self.sections)
+
+    def cell(self, row: str) -> Cell:
+        """Its numbers in a row of the CSV."""
+        column = f"accuracy in ({self.low:.2f}, {self.high:.2f}]"
+        return Cell(row, column, self.share, *self.interval, int(self.sections))
 
 
 def title_calibration(given: Given) -> Figure:
-    """Reliability of the title classifiers on test sections, a panel for each corpus, with accuracy and calibration error."""
+    """Reliability of the title classifiers on test sections, a panel for each corpus.
+
+    Accuracy and calibration error stand in the CSV.
+    """
+    # 1. The numbers of each corpus.
     critic = {"critic": "section_order"}
-    measures = {
-        "accuracy": {"metric": "title_accuracy"},
-        "calibration error": {"metric": "calibration_error"},
-    }
-    cells = given.pivot(measures, rows=("corpus",), where={**critic, **given.where})
-    bins: dict[str, list[tuple[float, ...]]] = {}
+    cells = given.pivot(MEASURES, rows=("corpus",), where={**critic, **given.where})
+    panels_of: dict[str, list[Bin]] = {}
     for record in given.select(critic, given.where, metric="calibration_error"):
-        row, details = given.labels(record, "corpus"), record.details
-        cells.append(
-            exact(row, "error expected by chance", details["expected_by_chance"], record.signature)
-        )
-        cells.append(
-            exact(row, "share over 90 % certain", details["share_over_90"], record.signature)
-        )
-        bins[row] = [
-            (c / n, k / n, *wilson(k, n), n, low, high)
-            for low, high, n, c, k in details["bins"]
-            if n
-        ]
-        cells += [
-            Cell(row, f"accuracy in ({low:.2f}, {high:.2f}]", share, below, above, int(n))
-            for _, share, below, above, n, low, high in bins[row]
-        ]
-
-    def draw(canvas: Any) -> None:
-        grid = panels(canvas, len(bins), ACROSS, sharex=True, sharey=True)
-        for axes, (corpus, points) in zip(grid, bins.items(), strict=True):
-            confidence, share, low, high, *_ = (
-                np.array(column) for column in zip(*points, strict=True)
-            )
-            axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-            look = {
-                "color": COLOURS[0],
-                "markersize": 3,
-                "capsize": 2,
-                "clip_on": False,
-                "zorder": 3,
-            }
-            axes.errorbar(confidence, share, yerr=[share - low, high - share], fmt="o", **look)
-            axes.set(title=corpus, xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        canvas.supxlabel("mean confidence of the bin")
-        canvas.supylabel("share of correct titles")
-
+        row = given.labels(record, "corpus")
+        details = record.details
+        for column, name in (
+            ("error expected by chance", "expected_by_chance"),
+            ("share over 90 % certain", "share_over_90"),
+        ):
+            cells.append(exact(row, column, details[name], record.signature))
+        bins = [one for one in map(_bin, details["bins"]) if one.sections]
+        cells += [one.cell(row) for one in bins]
+        panels_of[row] = bins
+    # 2. A panel each.
+    down = max(1, -(-len(panels_of) // ACROSS))
     caption = (
-        "Title classifiers: share of correct titles by confidence, test sections, 95 % Wilson intervals (each section a trial; bins "
-        "below 20 sections have none in the CSV); the paper's BERT is mostly over 90 % certain (section 4)."
+        "Title classifiers: share of correct titles by confidence, test sections, 95 % Wilson "
+        "intervals (each section a trial; bins below 20 sections have none in the CSV); the "
+        "paper's BERT is mostly over 90 % certain (section 4)."
     )
-    return Figure(caption, cells, draw, (1.9 * ACROSS, 1.9 * max(1, -(-len(bins) // ACROSS)) + 0.4))
+    draw = partial(_draw_calibration, panels_of=panels_of)
+    return Figure(caption, cells, draw, (1.9 * ACROSS, 1.9 * down + 0.4))
+
+
+def _bin(row: Sequence[float]) -> Bin:
+    """A bin as records list it."""
+    return Bin(*row)
+
+
+def _draw_calibration(canvas: Any, panels_of: Mapping[str, Sequence[Bin]]) -> None:
+    """Shares of correct titles over confidence; on the diagonal both agree."""
+    grid = panels(canvas, len(panels_of), ACROSS, sharex=True, sharey=True)
+    for axes, (corpus, bins) in zip(grid, panels_of.items(), strict=True):
+        # 1. The arms of each bin's interval.
+        confidences, shares, below, above = [], [], [], []
+        for one in bins:
+            low, high = one.interval
+            confidences.append(one.confidence / one.sections)
+            shares.append(one.share)
+            below.append(one.share - low)
+            above.append(high - one.share)
+        # 2. Points beside the diagonal.
+        axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
+        look = {"color": COLOURS[0], "markersize": 3, "capsize": 2, "fmt": "o"}
+        bars = [below, above]
+        axes.errorbar(confidences, shares, yerr=bars, clip_on=False, zorder=3, **look)
+        axes.set(title=corpus, xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    canvas.supxlabel("mean confidence of the bin")
+    canvas.supylabel("share of correct titles")
 
 
 def inference_error(given: Given) -> Table:
-    """Latent PPL before and after the classifier's errors are taken out, beside gold titles and ``exact``, what they tend to."""
-    corrected = given.select(LATENT, variant="corrected")
+    """Latent PPL before and after the classifier's errors are taken out.
+
+    Beside it stand gold titles and ``exact``, what they tend to.
+    """
+    # 1. Exact values, and how the classifier errs.
     cells, notes = [], given.notes
+    corrected = given.select(LATENT, variant="corrected")
     for record in corrected.where(system="data"):
         row, details = given.labels(record, "corpus"), record.details
-        if details.get("exact_latent_ppl") is not None:
-            cells.append(
-                exact(f"{row}, exact", "Latent PPL, gold titles", details["exact_latent_ppl"])
-            )
+        exact_value = details.get("exact_latent_ppl")
+        if exact_value is not None:
+            cells.append(exact(f"{row}, exact", "Latent PPL, gold titles", exact_value))
         notes.append(
             f"{row}: confusion matrix of {details['validation_sections']:.0f} validation sections, "
-            f"{details['validation_errors']:.0f} misread, {details['titles_without_sections']} titles without a section"
+            f"{details['validation_errors']:.0f} misread, "
+            f"{details['titles_without_sections']} titles without a section"
         )
+    notes.append(
+        "the confusion matrix is that of real sections; a model's sections may be harder to read "
+        "than those"
+    )
+    # 2. The three ways to count.
     columns = {
         "Latent PPL, predicted titles": LATENT,
         "Latent PPL, corrected": {**LATENT, "variant": "corrected"},
         "Latent PPL, gold titles": GOLD,
     }
     cells += given.pivot(columns)
-    notes.append(
-        "the confusion matrix is that of real sections; a model's sections may be harder to read than those"
-    )
     return Table(
         "Inference error: Latent PPL with the classifier's confusion matrix taken out", cells, notes
     )
@@ -325,13 +411,17 @@ TERMS = {
 
 
 def appendix_a(given: Given) -> Table:
-    """Appendix A's three terms, and the Latent NLL of a set split into its own diversity and its distance to the prior."""
-    columns = {
-        column: {"critic": "section_order", "metric": metric} for column, metric in TERMS.items()
-    }
+    """Appendix A's three terms, and the Latent NLL of a set split in two.
+
+    The parts are the set's own diversity and its distance to the prior.
+    """
+    columns = {}
+    for column, metric in TERMS.items():
+        columns[column] = {"critic": "section_order", "metric": metric}
     notes = [
         "(2) and the sum are relative to sections drawn without an order",
-        "arg max Latent NLL = H(q) + KL(q || prior) with q the bigram of the set's own predicted titles",
+        "arg max Latent NLL = H(q) + KL(q || prior) with q the bigram of the set's own predicted "
+        "titles",
     ]
     caption = "Appendix A: the terms of log P(x), and the diversity that the Latent PPL leaves out"
     return Table(caption, given.pivot(columns), notes)
