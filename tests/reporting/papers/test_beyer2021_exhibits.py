@@ -167,4 +167,4 @@ def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that
     refuses("per_suite is 0", beyer2021.human_sheet, given, **asked | {"per_suite": 0})
     np.savez(tmp_path / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
     assert main(command) == 2
-    assert "no suites" in capsys.readouterr().err
+    assert "no suite_heads" in capsys.readouterr().err
