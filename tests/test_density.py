@@ -1,5 +1,7 @@
 """Rooms that were written to be read stay so: their density is within the budget."""
 
+import re
+
 import pytest
 
 from tests import density, draws
@@ -34,6 +36,8 @@ FINISHED_SCRIPTS = (
     "experiments/gpu",
     "experiments/site",
 )
+
+TEST_NAME = re.compile(r"^\s*(?:async )?def (test_\w+)", re.MULTILINE)
 
 PLANTED = '''
 """A docstring is no statement."""
@@ -88,6 +92,15 @@ def test_a_long_function_without_comments_lacks_steps(tmp_path):
         f"def bare():\n{body}\n\ndef told():\n    # 1. Start.\n{body}"
     )
     assert density.measure(tmp_path).unexplained == ("long.py:bare",)
+
+
+def test_names_of_tests_have_at_most_70_characters():
+    long_names = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for name in TEST_NAME.findall(path.read_text(encoding="utf-8")):
+            if len(name) > 70:
+                long_names.append(f"{path.name}: {name}")
+    assert long_names == []
 
 
 def test_functions_are_drawn_by_the_commits_hash():

@@ -104,7 +104,7 @@ def test_folders_of_a_run_that_a_page_names_are_written_by_it():
                 )
 
 
-def test_stages_modules_and_programs_that_a_page_runs_exist_and_find_what_they_import():
+def test_programs_that_a_page_runs_exist_and_import_what_exists():
     for page in PAGES:
         text = (ROOT / page).read_text(encoding="utf-8")
         families = "|".join(sorted({name.split("_")[0] for name in stage_names() if "_" in name}))

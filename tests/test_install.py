@@ -65,14 +65,14 @@ def ranges(extra):
     return found
 
 
-def test_help_and_the_import_of_criticize_load_no_compiler_and_nothing_of_an_extra():
+def test_help_and_import_of_criticize_load_no_compiler_and_no_extra():
     code = "from longform.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\nimport longform.criticize\n"
     heavy = ("numba", *OUTSIDE)
     done = fresh(f"{code}print([name for name in {heavy!r} if name in sys.modules])")
     assert done.returncode == 0 and done.stdout.endswith("\n[]\n"), done.stderr
 
 
-def test_criticize_runs_where_the_core_alone_is_installed_and_says_what_a_model_needs(tmp_path):
+def test_criticize_runs_with_the_core_alone_and_says_what_a_model_needs(tmp_path):
     for side in ("real", "generated"):
         (tmp_path / side).mkdir()
         for number, text in enumerate(
@@ -118,7 +118,7 @@ def test_a_missing_module_of_our_own_is_a_mistake_and_no_advice():
     )
 
 
-def test_what_is_pinned_satisfies_what_the_package_declares_and_the_hook_is_the_pinned_ruff():
+def test_pinned_versions_satisfy_the_package_and_the_hook_is_their_ruff():
     declared, pinned = ranges("") | ranges("study"), pins("requirements.txt")
     assert (
         pinned.keys() - declared.keys() == {"ruamel.yaml.clib"} and declared.keys() <= pinned.keys()
@@ -221,7 +221,7 @@ def test_every_package_that_the_source_imports_is_declared():
             )
 
 
-def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_package_without_one():
+def test_the_lock_has_every_requirement_at_its_version_with_a_hash():
     lines = read("requirements.lock").splitlines()[1:]
     found = [
         re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines
@@ -249,7 +249,7 @@ TRIED_FIRST = re.search(r"^PYTHON \?= .* for p in ((?:python\S* ?)+)python3;", M
 MADE_WITH = TRIED_FIRST.split()[0].removeprefix("python")
 
 
-def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
+def test_the_workflow_runs_what_exists_on_the_named_versions():
     jobs = yaml.safe_load(read(".github/workflows/ci.yml"))["jobs"]
     steps = [step for job in jobs.values() for step in job["steps"]]
     assert TRIED_FIRST.split() == [f"python{version}" for version in TRIED]
@@ -280,7 +280,7 @@ def test_every_night_a_workflow_runs_what_is_too_long_for_every_commit():
     assert "pytest -m long" in read("Makefile") and "-m 'not long'" in read("pyproject.toml")
 
 
-def test_the_container_copies_what_setup_needs_nothing_that_git_ignores_and_both_are_of_one_python():
+def test_the_container_copies_what_setup_needs_and_has_its_python():
     text = read("Dockerfile")
     based = re.findall(r"^FROM (\S+) AS (\w+)", text, re.M)
     assert based == [(f"python:{MADE_WITH}-slim", "machine"), ("machine", "study")]

@@ -197,7 +197,7 @@ def test_only_chosen_tests_run_in_the_chosen_order(tmp_path):
     assert [item.nodeid for item in items] == ["d", "b"]
 
 
-def test_what_one_test_calls_for_all_others_is_tried_with_the_modules_tests(
+def test_what_one_test_calls_for_all_is_tried_with_the_modules_tests(
     changes, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("tests.mutants.calls._modules", list)  # nobody imports this module

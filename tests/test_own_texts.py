@@ -35,7 +35,7 @@ def home(tmp_path):
     return folder
 
 
-def test_the_pages_stages_run_in_a_folder_of_ones_own_and_its_document_is_one(home):
+def test_the_pages_stages_run_in_a_users_folder_with_one_document(home):
     stages = re.findall(r"^stage (.*)$", block("sh"), re.M)
     assert len(stages) == 8
     for stage in stages:

@@ -166,7 +166,7 @@ for name in {names!r} + ["longform_lab.scoring", "longform_lab.reports"]:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_source():
+def test_a_scale_says_only_what_differs_and_every_value_has_a_source():
     for path in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 200, path
     for name in ("params.yaml", "dvc.yaml"):
@@ -292,7 +292,7 @@ STAGE_OF = {  # the room of an entry -> the stage that runs it
 }
 
 
-def test_the_code_of_a_stage_holds_the_class_of_its_entry_and_what_it_calls():
+def test_the_code_of_a_stage_is_the_class_of_its_entry_and_its_calls():
     """The functions are found by importing them here, by reading the source files there."""
     checked = 0
     for room_of_entry, place, entry in entries(shape.experiment().params):
@@ -385,7 +385,7 @@ def test_an_edit_of_one_training_leaves_the_others_alone():
         assert not trainings & set(shape.stale_after_an_edit(critic)), critic
 
 
-def test_the_repository_stays_small_an_edit_in_a_critic_reaches_it_alone_and_no_report_waits_for_half_of_the_stages():
+def test_the_repository_stays_small_and_an_edit_reaches_few_stages():
     found = shape.figures()
     assert found["stages"] <= 150 and found["lines of dvc.lock"] <= 10_000
     assert len(shape.behind_a_cell_of_table_2()) <= 40
@@ -397,7 +397,7 @@ def test_the_repository_stays_small_an_edit_in_a_critic_reaches_it_alone_and_no_
     assert reports and all(len(descendants(graph, report)) < len(graph) / 2 for report in reports)
 
 
-def test_the_lock_file_holds_no_stage_that_is_gone_and_dvc_declares_metrics():
+def test_the_lock_file_has_no_stage_that_is_gone():
     recorded = yaml.load((ROOT / "dvc.lock").read_text(encoding="utf-8"), yaml.CSafeLoader)[
         "stages"
     ]

@@ -164,7 +164,7 @@ def test_a_claim_stands_at_its_exhibit_with_what_decided_it(odd):
     assert "Nobody shows this." in pages[run_page(run)]
 
 
-def test_an_exhibit_that_another_run_keeps_shows_those_files_and_its_own_claims(odd):
+def test_an_exhibit_of_another_run_shows_its_files_and_its_own_claims(odd):
     twin = odd / "experiments" / "scales" / "s" / "paper_figures" / "p" / "table_1" / "table_1.md"
     twin.parent.mkdir(parents=True)
     link = "../" * 6 + "paper_figures/p/table_1/table_1.md"

@@ -33,7 +33,7 @@ def model() -> TopicModel:
     return TopicModel(("a", "b", "ü"), beta, np.array([0.5, -1.0]), covariance, inverse(covariance))
 
 
-def test_a_corpus_line_is_the_number_of_terms_and_then_pairs_and_empty_documents_have_none(
+def test_a_corpus_line_is_a_number_of_terms_then_pairs(
     tmp_path,
 ):
     (tmp_path / "corpus.dat").write_text("2 0:3 4:1\n\n1 2:7\n")
@@ -58,7 +58,7 @@ def test_the_shipped_settings_are_the_released_preset(tmp_path):
     refuses("missing or unknown", files.read_settings, tmp_path / "settings.txt")
 
 
-def test_model_files_hold_one_number_a_line_with_six_decimals_and_come_back(tmp_path):
+def test_model_files_have_a_number_a_line_with_six_decimals_and_come_back(tmp_path):
     files.write_model(tmp_path / "final", model())
     assert (tmp_path / "final-param.txt").read_text() == "num_topics 3\nnum_terms 3\n"
     assert (tmp_path / "final-cov.dat").read_text() == "1.500000\n-0.250000\n-0.250000\n0.750000\n"

@@ -284,7 +284,7 @@ def test_a_head_that_asks_for_terabytes_is_a_damaged_file(tmp_path):
     refuses("its head says", read_arrays, tmp_path / "a.npz")
 
 
-def test_a_hundred_levels_are_read_and_many_lists_side_by_side_are_not_deep(tmp_path):
+def test_a_hundred_levels_are_read_and_lists_in_a_row_are_not_deep(tmp_path):
     path = tmp_path / "p.yaml"
     path.write_text("[" * 100 + "]" * 100 + "\n", encoding="utf-8")
     assert len(read_yaml(path)) == 1

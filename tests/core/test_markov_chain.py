@@ -65,7 +65,7 @@ def test_unknown_titles_and_invalid_chains_are_counted_and_never_scored():
     assert "z" not in BigramCritic().fit(REAL + chains("zz", valid=False)).names
 
 
-def test_delta_zero_is_infinite_on_an_unseen_transition_and_the_best_delta_finite():
+def test_delta_zero_is_infinite_on_unseen_transitions_the_best_finite():
     critic = BigramCritic(delta=0.0).fit(REAL)
     assert critic.score_of(critic.sufficient_statistics(chains("ba"))) == math.inf
     assert math.isfinite(critic.score_of(critic.sufficient_statistics(chains("abc"))))
@@ -77,7 +77,7 @@ def test_delta_zero_is_infinite_on_an_unseen_transition_and_the_best_delta_finit
     refuses("none is finite", delta_scores, REAL, chains("ba"), both[:1])
 
 
-def test_probabilities_of_all_chains_of_a_length_sum_to_one_without_an_end_symbol():
+def test_probabilities_of_all_chains_of_a_length_sum_to_one():
     matrix = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8]])
     critic = MarkovCritic(("x", "y", "z"), matrix, begin="x")
     every = [Chain(str(i), "test", z) for i, z in enumerate(itertools.product("xyz", repeat=3))]

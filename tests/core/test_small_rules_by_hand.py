@@ -38,7 +38,7 @@ def test_a_language_may_have_half_of_all_strings_and_no_more():
     refuses("subsequences=27 ", language, subsequences=27, **given)
 
 
-def test_positions_of_the_translator_are_sines_and_cosines_of_even_wavelengths():
+def test_positions_of_the_translator_are_sines_and_cosines():
     """Vaswani et al. 2017, section 3.5."""
     shape = Shape(layers=1, heads=1, width=6, inner=4, dropout=0.0, positions=4)
     positions = AutoregressiveTranslator(shape, 9).positions

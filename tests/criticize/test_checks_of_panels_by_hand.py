@@ -18,7 +18,7 @@ def chains(real, generated, others=3):
     return made
 
 
-def test_persons_are_compared_where_eight_real_texts_and_one_other_name_them():
+def test_persons_are_compared_where_eight_real_texts_name_them():
     check = panels._persons().check
     check(chains(8, 1))
     check([*chains(4, 1), *(Chain(f"t{i}", "test", ("he:0",)) for i in range(4))])
@@ -47,7 +47,7 @@ def corpus(judgeable, others, generated=("a", "b")):
         ([("a",), (None, "b")], True),
     ],
 )
-def test_sections_are_compared_where_nine_of_ten_real_texts_have_two_titles(others, refused):
+def test_sections_are_compared_where_nine_of_ten_texts_have_two_titles(others, refused):
     read = panels._sections().reader
     if refused:
         refuses("9 of 11 real texts have two or more sections", read, corpus(9, others))
@@ -56,7 +56,7 @@ def test_sections_are_compared_where_nine_of_ten_real_texts_have_two_titles(othe
         assert [unit.split for unit in found] == ["train"] * 10 + ["generated"]
 
 
-def test_a_cut_text_of_one_section_counts_and_a_generated_one_must_have_two():
+def test_a_cut_text_of_one_section_counts_a_generated_one_needs_two():
     read = panels._sections().reader
     cut = [article("c", ("a",), ends=False), article("d", (None,))]
     texts = [*corpus(8, []), *cut]

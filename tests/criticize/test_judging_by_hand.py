@@ -273,7 +273,7 @@ def test_an_estimate_counts_a_text_as_scored_if_any_halving_scored_it(monkeypatc
     assert one.signature == "first"
 
 
-def test_blame_is_the_worst_parts_in_the_critics_direction_of_what_it_scored():
+def test_blame_is_the_worst_parts_in_the_critics_direction():
     class Blaming(Critic):
         blame = -1
 

@@ -45,7 +45,7 @@ def test_the_beginning_of_a_text_ends_with_a_whole_part(measure, limit, kept):
     assert [section.title for section in made] == ["t0", "t1"][: len(kept)]
 
 
-def test_each_text_is_cut_to_its_counterpart_and_ends_are_judged_where_none_was_cut():
+def test_each_text_is_cut_to_its_counterparts_length():
     real = [text("a", "a b c d"), text("b", "a b")]
     generated = [text("c", "a b c"), text("d", "x y")]
     found = lengths.equal_lengths(real, generated, "words")

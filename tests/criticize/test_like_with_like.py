@@ -191,7 +191,7 @@ def test_critics_are_left_out_where_no_halving_has_what_they_need():
     )
 
 
-def test_copies_are_found_whether_whole_shuffled_or_edited_and_others_are_not():
+def test_copies_are_recognised_shuffled_or_edited_and_others_are_not():
     own = texts("own", 12, size=10)
     rng = generator("shuffle")
     shuffled, edited, half = [], [], []
@@ -289,7 +289,7 @@ def test_critics_that_learnt_from_a_text_do_not_judge_its_shuffles():
         assert len(others) == 6 and len(half) == 18
 
 
-def test_shuffled_real_texts_are_told_by_their_order_and_not_by_their_topics():
+def test_shuffled_real_texts_differ_in_order_and_not_in_topics():
     real = texts("real", 40, size=10)
     made = []
     for one in real:
@@ -314,7 +314,7 @@ def test_halvings_differ_and_keep_copies_together():
     refuses("near copies of one", halves, own[:3], dict.fromkeys([d.id for d in own], 0))
 
 
-def test_the_p_value_of_several_halvings_is_valid_whatever_their_dependence():
+def test_the_p_value_of_several_halvings_is_valid_when_dependent():
     assert combined_p([0.04]) == 0.04
     assert combined_p([0.9, 0.01, 0.03, 0.2, 0.02]) == pytest.approx(0.03 * 5 / 3)
     assert combined_p([0.9] * 5) == 1.0

@@ -79,7 +79,7 @@ def path_panel(options, modules):
     return panels._sentence_path(options, "name", "question", None, "likelihood", 0), calls
 
 
-def test_a_path_is_trained_on_real_texts_of_five_sentences_a_fifth_of_which_validate(modules):
+def test_a_path_is_trained_on_real_texts_of_five_sentences(modules):
     panel, calls = path_panel(Options(encoder=Path("own"), seed=9), modules)
     documents = [text(f"d{i}", 5) for i in range(11)]
     documents += [text("short", 4), text("other", 9, "test"), text("made", 9, "generated")]

@@ -49,7 +49,7 @@ def test_a_section_begins_after_those_before_it_and_their_breaks():
     assert starts == [0, 5, 9] and [three.text[start] for start in starts] == ["a", "d", "f"]
 
 
-def test_persons_stand_where_they_are_mentioned_whatever_blanks_open_the_text(panel):
+def test_persons_stand_where_they_are_mentioned_after_any_blanks(panel):
     persons = panel["persons"]
     (chain,) = persons.reader([DOCUMENT])
     spans = persons.spans(DOCUMENT, chain, np.zeros(len(chain.symbols)))

@@ -111,7 +111,7 @@ def test_two_sides_are_cut_as_before_and_a_third_takes_no_longer_text():
     assert sizes == [[2, 5, 5]] * 3 and cut == [3, 1, 2]
 
 
-def test_a_system_that_repeats_itself_ranks_last_and_differs_from_the_others():
+def test_a_system_that_repeats_itself_ranks_last_and_differs():
     found = criticize_systems(
         REAL,
         {"good": side("g", 30), "bad": side("b", 30, 5, repeated=3), "also": side("a", 30)},

@@ -76,7 +76,7 @@ def titled(chains, **arrays):
 TITLED = titled([("a", "train", [0, 1], [0, -1]), ("b", "validation", [1, 0], [1, 0])])
 
 
-def test_the_validated_delta_is_kept_with_every_candidates_score_and_the_true_process():
+def test_the_validated_delta_stands_with_every_candidates_score():
     gold = titled([("a", "train", [0, 1], [0, 1]), ("b", "validation", [0, 1], [0, 1])],
                   symbol_names=np.array(["u", "v"]))  # fmt: skip
     critic = with_validated_delta(SectionOrder, gold, [1.0, 0.5])

@@ -89,9 +89,7 @@ def test_long_documents_are_scored_in_windows(tmp_path):
 
 
 @pytest.mark.parametrize(("window", "given"), [(16, None), (31, None), (31, 16)])
-def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(
-    tmp_path, window, given
-):
+def test_the_papers_perplexity_is_the_mean_loss_of_disjoint_blocks(tmp_path, window, given):
     reader = lm_folder(tmp_path, window=window)
     settings = {
         "name": "t",
@@ -160,7 +158,7 @@ def test_the_curve_and_its_area():
 
 
 @pytest.mark.parametrize(("shift", "buckets"), [(0.0, None), (0.7, None), (2.0, 7)])
-def test_equals_the_published_program_on_the_same_features_buckets_and_seeds(shift, buckets):
+def test_equals_the_published_program_on_the_same_features_and_seeds(shift, buckets):
     published = pytest.importorskip("mauve")
     real, other = points(150, 0, "p"), points(120, shift, "q")
     for seed in measure.SEEDS[:3]:
@@ -243,7 +241,7 @@ def test_texts_in_batches_have_the_features_that_they_have_alone(tmp_path, batch
         np.testing.assert_allclose(feature, np.broadcast_to(alone, feature.shape), atol=1e-5)
 
 
-def test_a_feature_is_the_last_hidden_state_of_the_last_token_an_empty_text_is_counted_a_long_one_cut(
+def test_a_feature_is_the_last_hidden_state_of_the_last_token(
     tmp_path,
 ):
     folder, texts = lm_folder(tmp_path / "lm", window=256), documents(6)
@@ -344,7 +342,7 @@ def walks(count: int, name: str) -> tuple[list[np.ndarray], list[list[str]]]:
     return rows, [[str(k) for k in range(8)] for _ in rows]
 
 
-def test_scores_do_not_depend_on_the_batch_and_a_text_without_shuffles_gives_a_zero():
+def test_scores_do_not_depend_on_the_batch_and_no_shuffles_give_zero():
     network = train.RankerNetwork(**SHAPE).eval()
     features = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(0))
     alone = torch.cat([network(features[i : i + 1]) for i in range(3)])

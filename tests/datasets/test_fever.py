@@ -65,7 +65,7 @@ def test_pages_and_claims_are_read_as_people_write_them(raw):
     assert corpus.facts["claims_without_their_page"] == 1 and title_of("A_-COLON-_B") == "A : B"
 
 
-def test_pages_that_stay_in_their_files_change_no_claim_and_are_seen_when_they_change(raw):
+def test_pages_in_files_change_no_claim_and_changes_of_them_are_seen(raw):
     whole, apart = (read(raw=raw, with_pages=kept) for kept in (True, False))
     assert list(apart.documents) == [
         document for document in whole.documents if document.id.startswith("claim:")
@@ -81,7 +81,7 @@ def test_pages_that_stay_in_their_files_change_no_claim_and_are_seen_when_they_c
     assert read(raw=raw, with_pages=False).facts["pages_sha256"] != apart.facts["pages_sha256"]
 
 
-def test_planted_labels_are_what_the_rules_of_the_world_say_and_claims_about_one_page_share_a_split():
+def test_planted_labels_follow_the_worlds_rules_and_pages_share_a_split():
     corpus = planted(name="c", seed=1, pages=COUNTS)
     verifier = true_verifier([write(1, "encyclopedia", n) for n in indices(COUNTS)])
     claims, splits = list(claims_of(corpus.documents)), set()
@@ -134,7 +134,7 @@ CITIES = ["[ ABSTRACT ] The city of Ada ( ) is old. It lies low. [ HISTORY ] Ada
           "[ ABSTRACT ] Nothing else [ HISTORY ] known.", "[ ABSTRACT ] Ada was a town. [ HISTORY ] It fell."]  # fmt: skip
 
 
-def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(tmp_path):
+def test_published_articles_are_pages_and_claims_share_their_sentence(tmp_path):
     pairs = [{"claim": f"c{i // 4}{i % 2}", "evidence": f"e{i // 4}{i % 4 // 2}", "gold_label": ("SUPPORTS", "REFUTES")[(i + i // 2) % 2]}
              for i in range(40)]  # fmt: skip
     (tmp_path / "cities.txt").write_text("\n".join(CITIES) + "\n", encoding="utf-8")

@@ -29,7 +29,7 @@ def table(path, *rows, mark=""):
     return path
 
 
-def test_sections_inside_sections_are_read_in_order_and_other_parts_refused(tmp_path):
+def test_nested_sections_are_read_in_order_and_other_parts_refused(tmp_path):
     inner = {"title": "S", "text": "deep", "sections": [{"title": "R", "text": "deeper"}]}
     nested = [{"title": "T", "sections": [inner]}, {"title": "U", "text": "last"}]
     document = Document.from_record({"id": "a", "sections": nested})
@@ -54,7 +54,7 @@ def paper(**changes):
     return fields | changes
 
 
-def test_sentences_in_lists_of_lists_are_joined_and_what_is_no_text_is_malformed(tmp_path):
+def test_sentences_in_nested_lists_are_joined_and_others_malformed(tmp_path):
     deep = paper(sections=[[["One.", ["Two."]], "Three."], ["Four."]])
     path = lines(
         tmp_path / "train.txt",

@@ -119,7 +119,7 @@ def test_contexts_are_chosen_where_the_continuation_is_shared():
     assert made["doc_to_choice"] == "{{choices}}" and made["task"] == "coherencegym_s"
 
 
-def test_continuations_are_chosen_where_the_context_is_shared_else_whole_texts():
+def test_continuations_are_chosen_where_the_context_is_shared():
     task = harness_task(suite(ENDS, "(2;%bad%) > (2;%good%)"))
     assert documents(task) == [{"context": "A .", "choices": ["yes", "no"], "target": 0}]
     assert settings(task)["target_delimiter"] == " "

@@ -18,7 +18,7 @@ def truth(text: str, **values: float) -> bool:
     )
 
 
-def test_arithmetic_is_left_associative_comparisons_strict_equality_numpys_and_brackets_are_read():
+def test_arithmetic_is_left_associative_and_comparisons_are_strict():
     for text in ("5 - 4 - 3 < 0", "5+4=9-1+1", "5-(3+2)=0", "(5-3)+2=4", "[5-3]+2=4", "-1 < 1e0"):
         assert truth(text)
     assert not truth("(2;%a%) > (2;%b%)", a2=3.0, b2=3.0)

@@ -133,7 +133,7 @@ def test_names_between_bars_show_what_defines_them():
     assert shown == "Of the planet Earth, Big and |world|: done © today."
 
 
-def test_headings_need_a_line_as_long_as_short_titles_and_levels_follow_styles():
+def test_headings_need_a_line_as_long_and_levels_follow_styles():
     text = "AB\n=\n\nAbcdef\n====\nx\n\nSub\n~~~\n\nnot a\ntitle\n-----\n\nNext\n====\n"
     found = restructured_text.headings(text.split("\n"))
     assert [(heading.level, heading.title) for heading in found] == [
@@ -305,7 +305,7 @@ def test_recent_documents_are_test_documents_and_can_be_read_apart(folder):
     assert since.facts["dropped"] == {"not since 2025": 10}
 
 
-def test_files_without_sections_are_counted_and_settings_that_cannot_be_are_refused(folder):
+def test_files_without_sections_are_counted_and_bad_settings_refused(folder):
     assert built(folder).facts["files"] == {"document": 12, "no sections": 1}
     refuses("no file matches 'pep-\\*'", built, folder, files="pep-*")
     refuses("rare is 'title'", built, folder, rare="title")

@@ -49,7 +49,7 @@ def test_short_cities_keep_the_split_that_they_have_among_all(tmp_path):
     refuses("every article has a section of more than 2 tokens", cities, raw=raw, short_tokens=2)
 
 
-def test_a_marked_line_becomes_titled_sections_and_the_plain_form_splits_alike(tmp_path):
+def test_a_marked_line_becomes_titled_sections_and_the_plain_form_too(tmp_path):
     marked = cities(seed=3, raw=written(tmp_path / "city.txt", *map(city, range(8))), shares=SHARES)
     assert [(s.title, s.text) for s in marked.documents[0].sections] == [
         ("abstract", "Town 0 is a town. It is small."), ("history", "It was founded."), ("geography", "It is flat."),
@@ -150,7 +150,7 @@ def paper(unit, **changes):
     return base | {"section_names": names, "sections": sections} | changes
 
 
-def test_cohans_own_splits_are_words_of_file_names_and_sections_come_through(tmp_path):
+def test_cohans_splits_are_words_of_file_names_with_their_sections(tmp_path):
     for name, units in (
         ("pubmed_train", "abcd"),
         ("pubmed_val", "e"),
@@ -186,7 +186,7 @@ def test_every_bad_line_has_a_named_outcome(tmp_path):
     }  # fmt: skip
 
 
-def test_one_file_is_split_by_seed_and_of_a_gzip_cut_off_what_came_before_is_kept(tmp_path):
+def test_one_file_is_split_by_seed_and_a_cut_gzip_gives_what_came_before(tmp_path):
     noise = ["".join(random.Random(i).choices("abcdefgh ", k=2000)) for i in range(60)]
     whole = gzip.compress(records(*(paper(f"u{i}", labels=noise[i]) for i in range(60))))
     path = tmp_path / "all.jsonl.gz"
@@ -211,7 +211,7 @@ def table(path, rows, columns=COLUMNS):
     return path
 
 
-def test_all_stories_of_a_prompt_are_in_one_split_and_paragraphs_are_sections(tmp_path):
+def test_stories_of_a_prompt_are_in_one_split_and_paragraphs_are_sections(tmp_path):
     rows = [(i, f"Prompt, {i}", f"Human {i}.\n\n  It\nends.", f"Told by {model}.", model)
             for model in ("Llama-7b", "Big-70B") for i in range(10)]  # fmt: skip
     path = tmp_path / "h.csv"
@@ -259,7 +259,7 @@ def test_aligned_files_are_read_line_by_line_and_what_is_no_pair_is_named(tmp_pa
     assert corpus.documents[0].id == "talks-000000-de"
 
 
-def test_gcdc_rows_become_documents_with_ratings_and_dropped_ones_are_counted(tmp_path):
+def test_gcdc_rows_become_documents_with_ratings_and_drops_are_counted(tmp_path):
     refuses("0 CSV files", gcdc, name="x", raw=tmp_path)
     rows = [
         '1,s,"One. Two.\n\nThree.",3,3.0',

@@ -45,7 +45,7 @@ def sentences(document):
     return [s for _, row in cut_sections(document, "rules") for s in row]
 
 
-def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own_and_moves_nothing_else(
+def test_a_shuffle_has_its_originals_sentences_in_an_order_of_its_own(
     folder,
 ):
     seen, corpus = set(), made(folder)
@@ -188,7 +188,7 @@ def test_sentences_of_other_languages_come_from_a_file_beside_the_corpus(told, t
     refuses("no such file", damaged, told, beside=tmp_path / "absent.jsonl")
 
 
-def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_strike_is_recorded(
+def test_a_lower_severity_strikes_a_subset_and_records_every_strike(
     told,
 ):
     corpus = damaged(told)

@@ -40,7 +40,7 @@ def changed(**places):
     return record
 
 
-def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_their_own(tmp_path):
+def test_suites_survive_files_and_documents_under_their_own_names(tmp_path):
     path = tmp_path / "toy.json"
     path.write_text(json.dumps(RECORD), encoding="utf-8")
     suite = items.read_suite(path)
@@ -288,7 +288,7 @@ def test_of_many_uses_of_a_connective_those_that_the_seed_draws_are_read(raw):
     assert regions(suite, 0, "manipulated") == ["It rained. I left", "yet", "I could."]
 
 
-def test_dialogues_may_drop_the_last_stories_may_be_comma_separated_and_statements_keep_their_label(
+def test_dialogues_stories_and_statements_are_parsed_with_their_options(
     raw,
 ):
     assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
@@ -324,7 +324,7 @@ def test_generated_dialogues_and_pieces_of_stories_are_ordered_texts_too(raw):
     refuses("lacks .'Human'.", built, raw, {"narration": "chat.csv"})
 
 
-def test_substituted_schemas_are_cut_where_they_differ_and_candidates_take_the_case_of_their_place(
+def test_substituted_schemas_are_cut_where_they_differ_in_the_same_case(
     tmp_path,
 ):
     records = [{"question_id": "q", "correctness": right, "substitution": f"It fell because The {noun} was heavy."}
@@ -351,7 +351,7 @@ def test_her_owns_only_what_can_be_owned():
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 
 
-def test_gap_rows_become_spans_and_labels_and_pairs_need_the_name_in_the_sentence_before(tmp_path):
+def test_gap_rows_become_spans_and_labels_and_pairs_need_a_name_before(tmp_path):
     text = "Ann met Sue. Then she left. It rained."
     rows = [f"d{i}\t{text}\t{word}\t{text.index(word)}\tAnn\t0\t{mark}\tSue\t8\tFALSE\tu\n"
             for i, (word, mark) in enumerate((("she", "TRUE"), ("It", "TRUE"), ("she", "FALSE")))]  # fmt: skip
@@ -416,7 +416,7 @@ def brackets(rows):
     return read_brackets(["#begin document (x); part 0", *words], "x")
 
 
-def test_brackets_nest_and_point_at_their_words_and_those_that_do_not_fit_are_refused():
+def test_brackets_nest_and_those_that_do_not_fit_are_refused():
     rows = [
         ("The", "(1"),
         ("son", ""),
@@ -456,7 +456,7 @@ def test_a_harness_task_asks_the_suites_question(suites):
     assert line["context"] == "" == task["target_delimiter"]  # nothing stands before a whole text
 
 
-def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(suites):
+def test_a_studys_file_names_the_coherent_side_and_the_others_fault(suites):
     chosen = [suites[name] for name in ("story_cloze", "N_all", "speaker_commitment")]
     files = suite_exports.judgement_sheet(chosen, 2, 5)
     lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]

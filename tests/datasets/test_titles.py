@@ -22,7 +22,7 @@ def document(unit, *sections, split="train"):
 LOOSE = titles.Filters(min_sections=1, max_tokens=10, min_tokens=1, min_title_count=1)
 
 
-def test_titles_are_normalised_as_the_paper_shows_them_and_lemmas_are_singulars():
+def test_titles_are_normalised_as_in_the_paper_and_lemmas_singular():
     shown = {
         "Acknowledgements 2": "acknowledgment", "Materials and Methods": "material and method", "See also": "see also",
         "External links": "external link", "RESULTS & DISCUSSION:": "result and discussion", "1990s": "", "": "",
@@ -73,7 +73,7 @@ def test_thresholds_themselves_are_kept():
         assert selection.dropped == dropped and len(selection.documents) == (not dropped)
 
 
-def test_titles_are_counted_once_on_training_articles_that_passed_step_three():
+def test_titles_are_counted_once_on_articles_that_passed_step_three():
     articles = [
         document("a", ("plot", 5), ("cast", 5)),
         document("b", ("plot", 5), ("rare", 5)),
@@ -114,7 +114,7 @@ def test_kept_and_dropped_add_up_to_what_was_read():
     refuses("only once", titles.select, iter(articles), LOOSE, words)
 
 
-def test_sections_are_deleted_after_normalising_and_the_short_subset_keeps_an_article_at_its_limit():
+def test_sections_are_deleted_after_normalising_up_to_the_limit():
     article = document("a", ("Abstract", 5), ("References", 99), ("Plot", 5), ("NOTES 1", 0))
     kept, deleted = titles.cleaned(article, titles.REMOVED)
     assert ([s.title for s in kept.sections], deleted) == (
@@ -151,7 +151,7 @@ def test_table_11_by_hand():
     assert titles.table_11(titles.select(articles[:1], LOOSE, words))["med_sections"] is None
 
 
-def test_pieces_are_cut_as_gpt2_cuts_before_merging_and_a_tokenizer_file_counts_its_own_tokens(
+def test_pieces_are_cut_as_gpt2_cuts_and_tokenizer_files_count_their_own(
     tmp_path,
 ):
     pieces = {"": 0, "Hello world": 2, "It's 1990, no?": 6, "a  b": 3, "x_y": 3, "don't!!": 3}

@@ -119,9 +119,7 @@ def unbroken(dump, tmp_path_factory):
     return contents(folder)
 
 
-def test_unfinished_shards_are_no_corpus_and_a_rerun_redoes_only_what_is_missing_or_damaged(
-    tmp_path, dump, unbroken
-):
+def test_unfinished_shards_are_no_corpus_and_a_rerun_redoes_them(tmp_path, dump, unbroken):
     refuses("no shard", Shards, tmp_path)
     extract(dump, tmp_path, extraction=SMALL)
     (tmp_path / "shard-00002.jsonl").unlink()
@@ -162,9 +160,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(
-    tmp_path, dump, unbroken
-):
+def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_unbroken_one(tmp_path, dump, unbroken):
     script, folder = tmp_path / "run.py", tmp_path / "shards"
     script.write_text(RUN)
     environment = {**os.environ, "PYTHONPATH": SOURCE}
@@ -256,7 +252,7 @@ def ranked(raw, split=None, **settings):
     )
 
 
-def test_a_year_is_summed_over_months_and_kinds_of_access_and_what_is_no_article_is_passed_over_and_counted(
+def test_a_year_of_views_is_summed_and_what_is_no_article_is_counted(
     visited,
 ):
     corpus = ranked(visited)
@@ -279,7 +275,7 @@ def test_a_year_is_summed_over_months_and_kinds_of_access_and_what_is_no_article
     assert years["2017"]["lines"] == 12 * 9 and years["2018"]["last rank"] == 3
 
 
-def test_lines_of_few_views_are_left_out_and_counted_and_so_are_malformed_ones(visited):
+def test_lines_of_few_views_and_malformed_ones_are_counted(visited):
     broken = [
         line("Ulm", 40),
         "en.wikipedia Norvtex",
@@ -319,7 +315,7 @@ def test_months_may_be_unpacked_or_gzip_or_answers_of_the_call_top(visited):
     assert ranked(visited, "validation") == ["Harp", "Quen"]
 
 
-def test_a_missing_or_double_month_a_file_cut_off_and_too_few_pages_are_one_sentence(visited):
+def test_missing_or_double_months_and_cut_files_are_one_sentence(visited):
     refuses(
         r"2 of 3 pages for validation .*take a dump of about that year", ranked, visited, pages=3
     )

@@ -203,7 +203,7 @@ GOOD = "Zürich \U0001f600 東京.\n== Ω ==\nx"  # survives the pipe
 SECTIONS = [("abstract", "Zürich \U0001f600 東京."), ("Ω", "x")]
 
 
-def test_a_page_that_stalls_the_tree_or_needs_too_much_memory_is_scanned_and_the_next_page_parsed():
+def test_a_page_that_stalls_the_parser_is_scanned_and_the_next_one_parsed():
     with wikitext.GuardedParser(page_seconds=1) as parser:
         stalled, outcome = parser.read("Intro. " + "[[a|" * 25_000 + "\n== One ==\nText.")
         assert outcome == "time-out: scanned"

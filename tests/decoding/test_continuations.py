@@ -30,7 +30,7 @@ def make(model, decoder=None, **over):
     return continuations.generate(model=model, **(given | over))
 
 
-def test_generations_hold_prefix_continuation_and_human_text_whatever_the_batch(model):
+def test_generations_have_prefix_continuation_and_human_text_in_any_batch(model):
     made = make(model, {"kind": "delayed_beam", "beams": 2, "top_k": 5})
     assert len(made.documents) == 9 and made.facts["tokens"] == 72 and made.facts["cut_short"] == 0
     title, continuation, reference = made.documents[0].sections
@@ -51,9 +51,7 @@ def test_generations_hold_prefix_continuation_and_human_text_whatever_the_batch(
     assert make(model, top_k, documents=1).documents == whole[:3]
 
 
-def test_prefixes_that_cannot_be_used_are_counted_and_titles_read_off_definitions(
-    model, monkeypatch
-):
+def test_unusable_prefixes_are_counted_and_titles_come_off_definitions(model, monkeypatch):
     long = Document("long", "test", (Section("Long", "word " * 80 + "."),))
     blank = Document("blank", "test", (Section("Blank", " "),))
     made = make(model, {"kind": "greedy"}, prefixes=[*articles(1), long, blank])
@@ -124,7 +122,7 @@ def test_log_probabilities_are_the_models_own():
         assert prefix == pytest.approx(sum(wanted[: len(prompt) - 1]), abs=2e-6)
 
 
-def test_every_decoder_is_told_apart_and_adding_one_moves_no_other_ones_texts(model):
+def test_every_decoder_is_apart_and_adding_one_moves_no_others_texts(model):
     made = make(model)
     settings = made.truth["setting"].tolist()
     assert {name: settings.count(name) for name in DECODERS} == {
@@ -205,7 +203,7 @@ def test_people_go_on_after_a_prefix_with_their_own_paragraphs(model):
     assert made.documents[0].sections[1].text == rest
 
 
-def test_a_document_does_not_depend_on_its_company_and_so_many_of_each_split_are_completed(model):
+def test_a_document_does_not_depend_on_its_company(model):
     together = completed(model, unfinished(3), sources={"machine": "ancestral"})
     alone, other = (
         completed(model, unfinished(3)[2:], seed, sources={"machine": "ancestral"})

@@ -118,7 +118,7 @@ def test_the_border_of_a_truncation_must_be_certain_or_far(on_device):
     assert certain([1.0, 0.0], drafts_won_by(0, [1, 0], 1.0), 0.3, 2) == {(0, True)}
 
 
-def test_tokens_outside_a_truncation_are_impossible_but_for_ties_within_the_slack():
+def test_tokens_outside_a_truncation_are_impossible_within_the_slack():
     scaled = torch.tensor([[3.0, 1.0, 2.0, 0.95], [0.0, 0.0, 0.0, -1.0]])
     inf = math.inf
     assert e.truncated(scaled, 2, 0.0).tolist() == [[3, -inf, 2, -inf], [0, 0, 0, -inf]]

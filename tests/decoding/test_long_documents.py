@@ -278,7 +278,7 @@ def rough(monkeypatch, size):
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
-def test_errors_that_differ_from_batch_to_batch_change_no_text_but_without_the_referee(
+def test_errors_that_differ_between_batches_change_no_text(
     model, whole, tmp_path, monkeypatch, overlap
 ):
     rough(monkeypatch, 1e-2)
@@ -382,7 +382,7 @@ NEOX = {
 }
 
 
-def test_the_margin_is_above_what_batches_do_grows_where_too_small_and_wants_numbers_in_the_papers_architectures(
+def test_the_margin_exceeds_the_noise_of_batches_and_grows_if_too_small(
     network,
 ):
     neo = GPTNeoForCausalLM(
@@ -429,7 +429,7 @@ def test_contexts_are_those_of_the_protocol_played_by_hand(window, overlap):
         assert context_start(length, window, overlap) == start
 
 
-def test_noise_is_standard_gumbel_alone_or_in_company_in_either_precision_and_uncorrelated():
+def test_noise_is_standard_gumbel_and_uncorrelated_in_either_precision():
     sample = gumbel(keys(range(40), 7), 5000, torch.float64).flatten().numpy()
     assert stats.kstest(sample, "gumbel_r").pvalue > 1e-3
     assert abs(sample.mean() - np.euler_gamma) < 0.02 and abs(sample.var() - np.pi**2 / 6) < 0.05

@@ -63,7 +63,7 @@ def test_the_beam_agrees_with_transformers(size):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 2.0])
-def test_a_beam_that_prunes_nothing_finds_the_most_probable_or_best_penalised_text_of_all(penalty):
+def test_a_beam_that_prunes_nothing_ends_with_the_best_text_of_all(penalty):
     for seed in range(2):
         network = toy(seed)
         texts, log_probs = step_log_probs(network)
@@ -77,7 +77,7 @@ def test_a_beam_that_prunes_nothing_finds_the_most_probable_or_best_penalised_te
         assert found.score * DEPTH == pytest.approx(float(scores.max()))
 
 
-def test_groups_pay_for_the_choices_of_earlier_groups_and_without_penalties_diverse_beams_are_the_plain_one():
+def test_diverse_groups_pay_for_earlier_choices_and_are_beams_unpenalised():
     for seed in range(2):
         settings = (
             Beam(3),
@@ -107,7 +107,7 @@ def test_groups_pay_for_the_choices_of_earlier_groups_and_without_penalties_dive
         assert list(found.tokens) == tokens and found.score * 6 == pytest.approx(score)
 
 
-def test_blocking_forbids_exactly_the_repeats_and_where_it_leaves_no_token_the_text_stops():
+def test_blocking_forbids_exactly_the_repeats_and_may_stop_a_text():
     rng = generator("blocking")
     for n in (1, 2, 3, 4):
         ids = torch.tensor(rng.integers(0, 3, (20, 9)))
@@ -125,7 +125,7 @@ def test_blocking_forbids_exactly_the_repeats_and_where_it_leaves_no_token_the_t
     assert 2 not in best(toy(0), Beam(3), limit=10, banned=[2]).tokens
 
 
-def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless_one_stops_at_the_limit():
+def test_the_best_normalised_sentence_wins_and_an_endless_one_stops():
     for seed in range(2):
         network, ends = toy(seed), ends_at(2)
         texts, log_probs = step_log_probs(network)
@@ -191,7 +191,7 @@ def test_each_token_is_probable_and_unlike_all_before(k, alpha):
         assert made == [by_hand(network, prompt, k, alpha, 9) for prompt in prompts]
 
 
-def test_without_penalty_it_is_greedy_and_where_blocking_leaves_no_token_the_text_stops():
+def test_without_penalty_it_is_greedy_and_blocking_may_stop_the_text():
     network = toy(4)
     greedy = list(beam_search(network, [PROMPT], Beam(1), [9])[0].tokens)
     for settings in (Contrastive(4, 0.0), Contrastive(1, 0.6)):
@@ -207,7 +207,7 @@ def kept(settings, probabilities):
     return torch.isfinite(scores)[0].tolist()
 
 
-def test_min_p_keeps_a_share_of_the_best_and_typical_what_is_nearest_to_the_entropy():
+def test_min_p_cuts_by_the_best_and_typical_by_the_entropy():
     assert kept(Sampled(min_p=0.4), [0.5, 0.25, 0.15, 0.1]) == [True, True, False, False]
     assert kept(Sampled(min_p=0.25), [0.5, 0.25, 0.15, 0.1]) == [True, True, True, False]
     probabilities = [0.5, 0.2, 0.2, 0.1]
@@ -260,7 +260,7 @@ def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
         assert abs(counts[text] / drawn - mass) < 5 * np.sqrt(mass * (1 - mass) / drawn) + 3 / drawn
 
 
-def test_draws_invert_the_cumulative_distribution_and_pass_over_a_blocked_row():
+def test_draws_invert_the_cumulative_distribution_past_blocked_rows():
     scores = 3 * torch.randn(
         200, 40, generator=torch.Generator().manual_seed(1), dtype=torch.float64
     )
@@ -300,7 +300,7 @@ def test_draws_on_a_device_are_the_processors_and_take_the_same_numbers():
     assert [stream.random() for stream in streams[0]] == [stream.random() for stream in streams[1]]
 
 
-def test_a_draw_at_a_tokens_edge_is_the_processors_whatever_order_a_device_adds_in(monkeypatch):
+def test_a_draw_at_a_tokens_edge_is_the_processors_on_every_device(monkeypatch):
     scores = drawable()[8:]
     mass = np.exp(scores.double().numpy() - scores.double().numpy().max(1, keepdims=True)).cumsum(1)
     edges = np.random.default_rng(0).integers(0, 40, len(scores))
@@ -328,7 +328,7 @@ def test_the_nucleus_is_that_of_transformers(top_p, step):
     )
 
 
-def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_its_steps_by_hand():
+def test_delayed_search_is_beam_at_no_delay_and_sampling_at_a_long_one():
     for seed in range(2):
         network, made = toy(seed), []
         while len(made) < 20:
@@ -464,7 +464,7 @@ def test_what_generate_writes_is_what_our_own_loops_write(kind):
     assert made == wanted
 
 
-def test_a_models_own_settings_are_not_asked_and_the_rules_work_inside_generate():
+def test_a_models_own_settings_are_ignored_and_rules_work_in_generate():
     network = toy(1)
     wanted = decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4)
     network.generation_config.repetition_penalty = 50.0

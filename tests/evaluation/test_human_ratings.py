@@ -81,7 +81,7 @@ def clustered_draw(rng, clusters, size):
     return [side.ravel() for side in sides], np.repeat(np.arange(clusters), size)
 
 
-def test_two_scorers_of_twelve_versions_of_an_article_are_known_no_better_than_articles_are_many():
+def test_two_scorers_of_an_article_are_no_surer_than_articles_are_many():
     (one, other, people), clusters = clustered_draw(generator("versions"), 30, 12)
     widths = []
     for groups in (clusters, np.arange(360)):
@@ -139,7 +139,7 @@ KINDS = pytest.mark.parametrize("kind", ["pearson", "spearman"])
 
 
 @KINDS
-def test_coefficients_equal_scipys_resampled_too_and_missing_pairs_are_counted(kind):
+def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind):
     rng = generator("correlate")
     x, y = rng.normal(size=30), rng.normal(size=30)
     y[3] = NAN
@@ -208,7 +208,7 @@ KRIPPENDORFF = np.array([[1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN], [1, 2, 3, 3
                          [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN]])  # fmt: skip
 
 
-def test_alpha_equals_krippendorffs_printed_example_and_what_is_constant_or_empty_is_undefined():
+def test_alpha_equals_krippendorffs_example_and_is_undefined_if_constant():
     for level, alpha in (("nominal", 0.743), ("interval", 0.849)):
         assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(alpha, abs=5e-4)
     for x in ([1, 1, 1, 1], [1, 2, NAN, NAN]):
@@ -287,7 +287,7 @@ def test_planted_share_and_agreement_are_recovered_within_intervals(share):
     assert low <= human_study.expected_alpha(share, FLIPS) <= high
 
 
-def test_measured_error_rates_organisations_and_careless_annotators_are_described():
+def test_measured_error_rates_and_careless_annotators_are_described():
     units = study(0.5)
     found = CoherentShare().describe(units)
     assert found["simulated"] and found["known"]["coherent"] == 0.5
@@ -368,7 +368,7 @@ def test_mixed_effects_find_the_planted_order_and_spreads():
         refuses(what, mixed_effects, verdicts, list(systems), ["p", "q"], ["i", "j"])
 
 
-def test_rows_have_the_exported_columns_and_depend_on_no_other_document_or_annotator():
+def test_rows_have_the_exported_columns_and_depend_on_no_other():
     people = [Annotator("a", 0.5, 0.5), Annotator("b", 0.5, 0.5)]
     chains = {f"d{i}": ("one", "two", "three") for i in range(20)}
     given = {"rule": STRICT_RULE, "system": "s"}
@@ -384,7 +384,7 @@ def test_rows_have_the_exported_columns_and_depend_on_no_other_document_or_annot
     refuses("name of its own", answer_rows, {}, annotators=people[:1] * 2, seed=1, **given)
 
 
-def test_the_rule_forbids_improbable_transitions_ends_and_unknown_types_and_a_faultless_annotator_says_so():
+def test_the_rule_forbids_improbable_transitions_and_unknown_types():
     chains = (("one", "two"), ("one",), ("one", "one", "two"), (), ("one", "new"))
     assert [STRICT_RULE.coherent(chain) for chain in chains] == [True, False, False, False, False]
     chains = {f"d{i}": ("one", "two") for i in range(1500)}

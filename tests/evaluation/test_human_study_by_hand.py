@@ -169,7 +169,7 @@ def test_error_rates_leave_out_an_article_without_a_verdict():
     assert rates == human_study.error_rates(TOLD)["rates"]
 
 
-def test_organisations_of_articles_called_incoherent_come_most_common_first():
+def test_organisations_of_incoherent_articles_come_most_common_first():
     units = [
         judged("i", {"ann": "ab", "bob": "ab"}, ann=False, bob=False),
         judged("j", {"ann": "ba"}, ann=False),

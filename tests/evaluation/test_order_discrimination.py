@@ -97,7 +97,7 @@ def test_preferences_of_one_document(scores, better, counts):
     assert tuple(found[0]) == counts and found[1:, [2, 5]].tolist() == [[4, 0], [0, 1]]
 
 
-def test_every_scorer_meets_the_same_orders_and_written_out_ones_are_scored_once_and_counted_by_document_and_task():
+def test_every_scorer_meets_the_same_orders_and_scores_each_once():
     blind = SufficientStatistics(
         ("a", "b"),
         orders.COLUMNS,
@@ -427,7 +427,7 @@ def test_broken_sides_are_excluded_and_missing_ones_named():
     refuses("no source", human_vs_machine, {"b": critic}, [broken], [])
 
 
-def test_length_moves_bbscore_as_scipy_says_not_the_joint_density_and_short_texts_are_excluded():
+def test_length_moves_bbscore_as_scipy_says_and_not_the_joint_density():
     train, test = (
         [path(bridges(1, n, 4, 1.0, seed + n)[0], f"{n}") for n in range(6, 61)]
         for seed in (0, 1000)
@@ -467,7 +467,7 @@ def test_a_document_is_a_coin_of_its_wins_minus_losses(wins, ties, pairs, p_valu
     [([1.0, 2.0, 9.0], (1.0, 2.0, 0.0)), ([1.0, 2.0], (1.0, 2.0, 0.0)), ([1.0], (0, 0, 1)), ([], (0, 0, 1)),
      ([NAN, 2.0], (0, 0, 1)), ([1.0, NAN], (0, 0, 1)), ([1.0, 2.0, NAN], (1.0, 2.0, 0.0))],
 )  # fmt: skip
-def test_an_original_and_its_first_permutation_are_taken_or_the_document_excluded(scores, row):
+def test_an_original_and_its_first_permutation_are_a_pair_or_excluded(scores, row):
     found = orders.first_permutations([Text("a")], [np.array(scores)])
     assert found.columns == ("original", "permuted", "excluded") and tuple(found.values[0]) == row
 

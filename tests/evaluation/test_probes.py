@@ -80,7 +80,7 @@ ITEMS = [item(1, [1, 2], [4]), item(2, [5], [4, 4, 4]), item(3, [3], [3]), item(
 SUITES = SuiteAccuracy()
 
 
-def test_an_inequality_is_strict_in_means_or_sums_and_a_star_is_over_tokens():
+def test_an_inequality_is_strict_and_a_star_is_over_tokens():
     assert SUITES.score_of(SUITES.sufficient_statistics(ITEMS)) == 2 / 4
     found = SUITES.describe(ITEMS)
     counts = {
@@ -111,7 +111,7 @@ def test_an_inequality_is_strict_in_means_or_sums_and_a_star_is_over_tokens():
     )
 
 
-def test_all_predictions_must_hold_and_gains_and_losses_against_another_model_are_counted():
+def test_all_predictions_must_hold_and_gains_and_losses_are_counted():
     both = ReadItem("s/1", "test", "s", "sum", (FORMULA, parse("(2;%a%) > 100")), ITEMS[0].regions)
     assert SUITES.succeeds(ITEMS[0]) and not SUITES.succeeds(both)
     other = [item(1, [9], [4]), item(2, [5], [6]), item(3, [3], [3]), item(4, [0], [9], "t")]

@@ -13,7 +13,7 @@ from tests.refusals import refuses
 NAN = math.nan
 
 
-def test_least_squares_gives_weights_and_p_values_or_nan_where_there_are_none():
+def test_least_squares_gives_weights_and_p_values_or_nan():
     table = np.array([[0.0], [1.0], [2.0], [3.0]])
     weights, p_values = h.least_squares(table, np.array([1.0, 4.0, 5.0, 8.0]))
     assert weights == pytest.approx([1.2, 2.2])

@@ -109,9 +109,7 @@ def test_what_is_not_there_is_said_in_a_sentence(carried, named, sentence):
     refuses(sentence, published, **named)
 
 
-def test_a_damaged_file_a_hub_without_one_and_a_device_that_torch_lacks_are_said_in_a_sentence(
-    tmp_path, monkeypatch
-):
+def test_damaged_files_and_missing_devices_are_named_in_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "broken_weights").mkdir()
     (tmp_path / "broken_weights" / "a.gguf").write_bytes(b"GGUF\x03\0\0\0" + b"\0" * 40)
     monkeypatch.syspath_prepend(tmp_path)
@@ -135,9 +133,7 @@ def kept(tmp_path_factory):
     return run
 
 
-def test_a_shape_is_finetuned_from_the_base_that_has_it_and_another_is_refused(
-    kept, tmp_path, capsys
-):
+def test_a_shape_is_finetuned_from_its_base_and_another_is_refused(kept, tmp_path, capsys):
     for name, shape in (("small", SMALL), ("wide", WIDE)):
         given = {"shape": shape, "bases": kept / "bases"}
         ours = finetuned(kept / "tokenizer", tmp_path / name, **given).network.state_dict()

@@ -84,7 +84,7 @@ def test_log_probabilities_are_those_of_interpolated_kneser_ney(fitted):
         assert found == pytest.approx(wanted, abs=1e-5)
 
 
-def test_every_context_has_a_distribution_and_training_text_is_likelier_than_new_text(fitted):
+def test_every_context_has_a_distribution_and_training_text_is_likelier(fitted):
     model, _ = fitted
     network, nats = model.network.eval(), {}
     for split in ("train", "test"):
@@ -127,7 +127,7 @@ def test_n_grams_write_nothing(fitted, tmp_path):
     )
 
 
-def test_an_order_that_has_no_room_and_a_corpus_without_training_text_are_refused(fitted):
+def test_an_order_without_room_and_a_corpus_without_training_are_refused(fitted):
     _, folder = fitted
     given = {"base": folder, "titles": False, "context": 64}
     refuses("order 1; allowed is 2 to 7", ngram.fit, documents=documents(), order=1, **given)

@@ -177,7 +177,7 @@ def translator(kind) -> TrainedTranslator:
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_every_pair_gets_one_translation_beside_its_source_whatever_its_company(kind):
+def test_every_pair_gets_one_translation_whatever_its_company(kind):
     given = {"model": translator(kind), "name": "g", "seed": 1, "prefixes": SOURCES}
     together, small, other = (generate(**given | over) for over in ({}, {"batch": 1}, {"seed": 2}))
     assert [d.id for d in together.documents] == ["g-test0", "g-test1", "g-test2", "g-test3"]
@@ -211,7 +211,7 @@ def test_the_cache_writes_the_tokens_of_whole_passes(seed, temperature):
 
 
 @torch.no_grad()
-def test_a_cached_step_has_the_logits_of_a_whole_pass_and_keeps_the_rows_it_is_told():
+def test_a_cached_step_has_the_logits_of_a_pass_over_all_tokens():
     model = network("autoregressive")
     source, words = torch.tensor([[5, 6, 2], [4, 2, 0]]), torch.tensor([[1, 7, 8], [1, 10, 9]])
     stream = translation.TranslationStream(model, source)

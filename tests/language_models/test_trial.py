@@ -109,7 +109,7 @@ def test_a_prefix_that_is_read_to_both_sides_is_refused(prefix, words):
     try_language_model(PrefixNetwork(config, lambda size: 0), words, "f")
 
 
-def test_a_network_whose_reading_depends_on_the_length_of_the_row_is_refused(words):
+def test_a_network_that_depends_on_the_length_of_the_row_is_refused(words):
     class ByLength(GPT2LMHeadModel):
         def forward(self, input_ids, **given):
             read = super().forward(input_ids, **given)
@@ -144,7 +144,7 @@ def test_a_network_that_needs_more_than_text_is_refused(words):
     refuses("cannot read a short text .*pixel_values", try_language_model, made, words, "f")
 
 
-def test_a_tokenizer_that_is_larger_than_the_network_is_refused_but_for_a_padding_token(words):
+def test_a_tokenizer_larger_than_the_network_is_refused_but_for_padding(words):
     small, exact = network("llama", vocab_size=290), network("llama")
     refuses(
         "tokenizer has 300 tokens and the network knows 290", try_language_model, small, words, "f"
@@ -188,7 +188,7 @@ def test_a_counted_model_is_taken_though_it_has_no_cache_and_no_embeddings(tmp_p
     assert opened.config.model_type == "ngram"
 
 
-def test_weights_of_heads_that_nothing_reads_are_no_fault_and_missing_or_foreign_layers_are(
+def test_unused_heads_are_no_fault_and_missing_or_foreign_layers_are(
     tmp_path,
 ):
     bpe_folder(tmp_path)
@@ -244,9 +244,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_text_stands_between_begin_and_end_and_its_first_token_is_scored_only_after_something(
-    tmp_path, case
-):
+def test_a_text_stands_between_begin_and_end_tokens(tmp_path, case):
     ends, before, behind = CASES[case]
     folder = word_level(tmp_path, **ends)
     text = Document("d", "test", (Section(None, "c a f e"),))

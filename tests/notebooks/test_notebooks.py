@@ -47,7 +47,7 @@ def test_a_guide_runs_and_shows_what_the_checkout_holds(path, capsys):
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=[path.stem for path in GUIDES])
-def test_a_guide_computes_nothing_and_speaks_of_exhibits_that_a_report_makes(path):
+def test_a_guide_computes_nothing_and_names_exhibits_that_a_report_makes(path):
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     assert not [
@@ -63,7 +63,7 @@ def test_a_guide_computes_nothing_and_speaks_of_exhibits_that_a_report_makes(pat
     assert asked and asked <= made
 
 
-def test_what_is_not_made_yet_is_named_and_what_a_guide_does_not_speak_of_is_shown_at_its_end(
+def test_exhibits_not_made_yet_are_named_and_unmentioned_ones_end_a_guide(
     tmp_path, capsys
 ):
     (tmp_path / "experiments/p").mkdir(parents=True)

@@ -51,7 +51,7 @@ def run(tmp_path, capsys):
     return told
 
 
-def test_rounding_is_no_difference_and_what_is_gone_new_changed_or_damaged_is_told(run):
+def test_rounding_is_no_difference_and_new_gone_and_changed_are_counted(run):
     said = run(moved(value=2.0 + 1e-10, details={"counts": [1, 0.5 - 1e-12]}))
     assert said.startswith(
         "the same as the committed run; records: 2 equal, 1 within 1e-9, 0 differing"
@@ -87,9 +87,7 @@ def test_a_verdict_that_hung_on_a_hair_is_said_to_have_done_so(run):
     assert "borderline" not in run(RECORDS, "contradicted")
 
 
-def test_without_git_and_without_committed_results_there_is_nothing_to_compare_with(
-    tmp_path, capsys
-):
+def test_without_git_or_committed_results_nothing_is_compared(tmp_path, capsys):
     write(tmp_path, RECORDS)
     for command in (("--version",), ("init", "-q"), ("commit", "-qm", "a", "--allow-empty")):
         git(tmp_path, *command)

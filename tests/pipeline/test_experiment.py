@@ -287,7 +287,7 @@ def test_a_study_without_training_or_titles_packs_nothing(home, written):
     assert (home / "data/generations/plain/wiki/small/documents.jsonl").is_file()
 
 
-def test_a_corpus_is_built_with_its_name_and_seed_in_the_folder_of_its_study(home, monkeypatch):
+def test_a_corpus_is_built_with_its_name_and_seed_in_its_studys_folder(home, monkeypatch):
     from synthetic_world.settings import WorldTexts
 
     given = {}
@@ -386,7 +386,7 @@ def test_continuations_are_decoded_with_the_list_that_the_run_names(home, monkey
     )  # fmt: skip
 
 
-def test_completions_of_the_larger_model_are_joined_by_those_of_the_smaller(home, monkeypatch):
+def test_completions_of_a_larger_model_join_those_of_a_smaller_one(home, monkeypatch):
     given = []
 
     def complete(own, model, documents, *, name, seed, scratch):

@@ -45,9 +45,7 @@ def test_of_several_files_of_a_name_that_of_the_content_is_taken(tmp_path):
         ("repo-1/a/c/b.txt", "a/c", "b.txt"), ("x/y/a/b.txt", "a", None), ("ab/c", "a", None), ("a", "a", None),
     ],
 )  # fmt: skip
-def test_a_member_lies_below_a_folder_that_stands_first_or_behind_the_repository(
-    name, under, below
-):
+def test_a_member_lies_below_the_first_folder_or_that_of_the_repository(name, under, below):
     assert real_files._below(name, under) == below
 
 

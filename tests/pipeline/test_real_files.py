@@ -67,9 +67,7 @@ def server(monkeypatch):
 
 
 @pytest.mark.parametrize("script", [[], [50_000, 30_000], ["503", "429"]])
-def test_a_file_is_fetched_once_and_a_cut_connection_or_a_busy_server_is_asked_again(
-    server, tmp_path, script
-):
+def test_a_file_is_fetched_once_and_broken_connections_are_tried_again(server, tmp_path, script):
     tries = len(script) + 1
     server.script = script
     for _ in range(2):
@@ -92,7 +90,7 @@ def test_what_cannot_be_fetched_is_told_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_commit_that_the_hub_does_not_have_is_told_before_anything_is_read(server, monkeypatch):
+def test_a_commit_that_the_hub_lacks_is_named_before_anything_is_read(server, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", server.url.removesuffix("/file"))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     server.script = [None, None, "404"]
@@ -127,7 +125,7 @@ def packed(*names):
     return made.getvalue()
 
 
-def test_files_of_a_folder_are_put_in_place_once_and_what_is_nowhere_or_another_is_one_sentence(
+def test_files_of_a_folder_are_put_in_place_once_or_named(
     tmp_path,
 ):
     contents = {
@@ -158,7 +156,7 @@ def test_files_of_a_folder_are_put_in_place_once_and_what_is_nowhere_or_another_
     assert put_in_place(listed, raw, None) == []
 
 
-def test_an_archive_that_reaches_outside_its_place_and_a_pointer_without_a_commit_are_refused(
+def test_archives_reaching_outside_and_pointers_without_commit_are_refused(
     tmp_path,
 ):
     raw, pointer = tmp_path / "raw", {"to": "gpt2", "name": "gpt2", "hub": "openai-community/gpt2"}
@@ -214,9 +212,7 @@ def ask(tmp_path, monkeypatch):
     return asked
 
 
-def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_run_puts_the_rest(
-    ask, capsys
-):
+def test_a_full_disk_is_one_sentence_and_the_next_run_writes_the_rest(ask, capsys):
     files = [by_hand(name) for name in ("small.txt", "large.tgz", "last.txt")]
     for name in ("small.txt", "last.txt"):
         Path("offered", name).write_text(name)
@@ -273,7 +269,7 @@ def test_a_dump_is_parsed_once_after_a_full_disk(ask, monkeypatch, capsys):
     assert len(whole.documents) >= len(short.documents) > 0
 
 
-def test_a_dump_without_pages_and_articles_without_a_field_are_one_sentence(tmp_path):
+def test_a_dump_without_pages_or_an_article_without_a_field_is_named(tmp_path):
     (tmp_path / "empty.bz2").write_bytes(bz2.compress(b"<mediawiki></mediawiki>"))
     refuses(
         "no article in it",
@@ -305,9 +301,7 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finished_stays(
-    case, tmp_path, capfd
-):
+def test_a_users_broken_file_is_one_sentence_and_finished_files_stay(case, tmp_path, capfd):
     study, kind, settings, good, name, old, new = BROKEN[case]
     entries = {}
     for entry, content in (("whole", good), ("broken", good.replace(old, new, 1))):
@@ -372,7 +366,7 @@ COMMIT = {
 
 
 @pytest.mark.parametrize("root", ["", "r-0000/"], ids=["by hand", "as hosts pack it"])
-def test_a_folder_of_a_commit_comes_from_an_archive_and_is_known_by_its_files(tmp_path, root):
+def test_a_folder_of_a_commit_comes_from_an_archive_and_has_its_files(tmp_path, root):
     contents = {"text/a.txt": b"one", "text/b/c.txt": b"two"}
     packed_commit(tmp_path / "data" / "kept.tar.xz", root, contents)
     assert put_in_place([COMMIT], tmp_path / "raw", tmp_path / "data") == [
@@ -405,9 +399,7 @@ def test_an_encoder_of_a_package_becomes_a_pointer_to_its_folder(tmp_path, monke
     }
 
 
-def test_the_archive_of_a_commit_is_fetched_from_its_repository_under_its_own_name(
-    tmp_path, monkeypatch
-):
+def test_the_archive_of_a_commit_is_fetched_under_its_own_name(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(real_files, "fetch", lambda *given: asked.append(given))
     entry = {

@@ -64,9 +64,7 @@ def written(project):
     }
 
 
-def test_a_whole_run_writes_the_bytes_of_dvc_repro_and_the_next_only_what_depends_on_a_change(
-    project, monkeypatch
-):
+def test_a_run_writes_the_bytes_of_dvc_repro_and_the_next_what_changed(project, monkeypatch):
     assert run()[0] == {"run": 7} and status() == {}
     names = ["train@a", "train@b", "train@c", "read@a", "read@b", "read@c", "report"]
     assert list(load_yaml("dvc.lock")["stages"]) == names
@@ -115,9 +113,7 @@ def locked():
         ),  # as on a full disk
     ],
 )
-def test_a_failure_stops_its_descendants_and_nobody_else_and_the_next_run_does_them_alone(
-    project, end, told
-):
+def test_a_failure_stops_its_descendants_alone_and_the_next_run_does_them(project, end, told):
     write_pipeline(
         project, models=MODELS | {"b": {"n": f"2 > out_b && (test -e mended || ({end})) #"}}
     )
@@ -131,7 +127,7 @@ def test_a_failure_stops_its_descendants_and_nobody_else_and_the_next_run_does_t
     assert run()[::2] == ({"run": 3, "unchanged": 4}, ["train@b", "read@b", "report"])
 
 
-def test_a_stage_without_its_output_or_whose_input_changes_under_it_fails_in_one_line(project):
+def test_a_stage_without_output_or_with_changed_input_fails_in_a_line(project):
     class Meddling(InTurn):
         def finished(self, seconds):
             ended = super().finished(seconds)
@@ -161,7 +157,7 @@ def test_the_longest_way_to_the_end_starts_first(project):
     ]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
 
 
-def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_first(tmp_path):
+def test_new_stages_stand_in_the_order_of_the_plan_whichever_ends_first(tmp_path):
     record = {"cmd": "true", "outs": [{"path": "x", "hash": "md5", "md5": "0", "size": 1}]}
     for ends in (["b", "a", "c"], ["c", "b", "a"], ["a", "b", "c"]):
         lock = LockText(
@@ -195,9 +191,7 @@ def test_a_run_waits_for_another_run_in_its_folder_and_says_so_once(project, mon
     assert said == ["another run, or dvc, is at work in this folder; waiting for its end"]
 
 
-def test_a_stage_that_another_dvc_is_writing_is_left_alone_and_a_record_cut_by_a_kill_blocks_nothing(
-    project, capsys
-):
+def test_a_stage_that_another_dvc_writes_and_a_cut_record_block_nothing(project, capsys):
     rwlock = project / ".dvc" / "tmp" / "rwlock"
     with subprocess.Popen(["sleep", "60"]) as blocker:
         write_json(
@@ -263,9 +257,7 @@ def slow(tmp_path, monkeypatch):
 
 @linux
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_kill_or_ctrl_c_ends_the_run_and_its_stages_and_loses_nothing_that_had_finished(
-    slow, sent
-):
+def test_a_kill_or_ctrl_c_ends_all_stages_and_loses_nothing_finished(slow, sent):
     first = runner("--workers", "2")
     until(lambda: "quick" in locked() and stage_of(slow / "pid"), 200)
     os.killpg(first.pid, sent)  # a terminal sends it to the workers, too
@@ -285,7 +277,7 @@ def test_a_kill_or_ctrl_c_ends_the_run_and_its_stages_and_loses_nothing_that_had
 
 
 @linux
-def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(slow):
+def test_a_stage_whose_worker_is_killed_runs_again_with_its_gpu(slow):
     whole = runner("--workers", "2", "--gpus", "1")
     until(lambda: stage_of(slow / "pid"), 200)
     stage = stage_of(slow / "pid")
@@ -299,9 +291,7 @@ def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(sl
 
 @linux
 @pytest.mark.long  # the kill is that of the test above, the threads are those of test_warm.py, lost workers those of test_workers.py
-def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_same_bytes(
-    tmp_path, monkeypatch
-):
+def test_a_cluster_that_loses_a_worker_makes_the_same_bytes(tmp_path, monkeypatch):
     """A nanny puts a new worker in the place of the one that was killed, so a worker joins as well."""
     names = list("abcde")
     copy = {"cmd": "cp out_${item} read_${item}", "deps": ["out_${item}"], "outs": ["read_${item}"]}

@@ -190,7 +190,7 @@ def test_results_come_with_the_first_articles_by_number(root):
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_uses(name):
+def test_a_real_scale_writes_with_one_tokenizer_and_has_all_its_names(name):
     asked = Experiment(ROOT)
     asked.__dict__["params"] = params = written(name)["params.yaml"]
     tokenizer = params["articles"]["tokenizer"]
@@ -219,7 +219,7 @@ def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_use
 
 
 @pytest.mark.parametrize("name", ["", *SCALES])
-def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_scores(name):
+def test_a_report_makes_the_exhibits_that_its_scale_shows(name):
     files = written(name) if name else {}
     stages = files.get("dvc.yaml", read_yaml(ROOT / "dvc.yaml"))["stages"]
     for path in sorted(ROOT.glob("experiments/*/params.yaml")):
@@ -237,7 +237,7 @@ def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_s
 
 
 @pytest.mark.parametrize("name", SCALES)
-def test_every_target_of_a_scale_is_a_stage_and_the_claims_of_a_papers_size_are_the_papers(name):
+def test_every_target_of_a_scale_is_a_stage_and_claims_are_its_papers(name):
     listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], written(name)["params.yaml"]
     for target in key_of_scale(name, ROOT, "targets", []):
         stage, at, item = target.partition("@")
@@ -260,7 +260,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 @pytest.mark.parametrize("name", [*PAPERS, *(name for name in SCALES if name.startswith("real"))])
-def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_and_its_terms(name):
+def test_a_list_has_every_raw_file_that_the_parameters_read(name):
     params, listed = written(name)["params.yaml"], real_files.needed_data(name, ROOT)["files"]
     raw = {
         str(value).removeprefix("raw/")
@@ -319,7 +319,7 @@ def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
     assert [e["to"] for e in kept] == [e["to"] for e in real_files.needed_data(name, ROOT)["files"]]
 
 
-def test_every_printed_number_has_a_target_and_a_cell_or_a_reason_why_none_compares_it():
+def test_every_printed_number_has_a_target_and_a_cell_or_a_reason():
     papers = sorted(path.parent for path in (ROOT / "experiments").glob("*/expected.yaml"))
     wanted = [
         (folder.name, n.table, ".".join(n.path))

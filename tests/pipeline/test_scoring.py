@@ -61,7 +61,7 @@ def asked(folder, critic, question, settings, read_as=None):
     return answer(study(folder, read_as), entry)
 
 
-def test_values_of_texts_are_kept_one_by_one_and_one_without_a_word_is_counted(tmp_path):
+def test_values_of_texts_stand_alone_and_wordless_ones_are_counted(tmp_path):
     rows = {"a": [-1.0, -3.0], "b": [], "c": [-0.5] * 4}
     keep(tmp_path, "perplexity", "summaries", "words", words(rows, "validation"))
     (record,) = asked(tmp_path, "perplexity", "human_ratings", {})
@@ -77,7 +77,7 @@ SOUND = {f"sound@0/d{n}": [-1.0 - 0.1 * n, -1.0] for n in range(6)}
 DAMAGED = {f"drop@0.5/d{n}": [-2.0 - 0.1 * n, -1.5] for n in range(6)}
 
 
-def test_a_response_to_damage_is_drawn_by_the_studys_seed_and_the_entrys_place(tmp_path):
+def test_damage_is_drawn_by_the_studys_seed_and_the_entrys_number(tmp_path):
     rows = {**SOUND, **DAMAGED}
     keep(tmp_path, "perplexity", "corruptions", "words", words(rows))
     found = asked(tmp_path, "perplexity", "corruption_response", {})
@@ -93,7 +93,7 @@ def test_a_response_to_damage_is_drawn_by_the_studys_seed_and_the_entrys_place(t
     assert damaged.reference == sound.value and damaged.severity == 0.5
 
 
-def test_severities_are_told_by_the_ends_of_ids_and_recorded_under_their_corpus(tmp_path):
+def test_severities_are_read_off_ids_and_recorded_under_their_corpus(tmp_path):
     rows = {
         f"d{n}@{severity}": [-1.0 - severity - 0.1 * n] for n in range(5) for severity in (0, 1)
     }
@@ -118,7 +118,7 @@ def chains(rows, split):
     return [Chain(name, split, tuple(symbols)) for name, symbols in rows.items()]
 
 
-def test_a_critic_learns_from_training_text_of_the_corpus_that_a_study_reads_it_as(tmp_path):
+def test_a_critic_learns_from_the_training_text_that_its_study_reads(tmp_path):
     taught = chains({f"t{n}": "abc" for n in range(9)}, "train")
     taught += chains({"left out": "cba"}, "validation")
     judged = {}
@@ -139,7 +139,7 @@ def test_a_critic_learns_from_training_text_of_the_corpus_that_a_study_reads_it_
     assert accuracy == [1.0] and {r.corpus for r in found} == {"shuffled_wiki"}
 
 
-def test_shown_metrics_are_means_over_seeds_by_corpus_and_system_without_tasks():
+def test_shown_metrics_are_means_over_seeds_by_corpus_and_system():
     def record(value, system="lm", metric="ppl", **more):
         return Record("c", metric, corpus="wiki", system=system, value=value, **more)
 
@@ -154,7 +154,7 @@ def test_shown_metrics_are_means_over_seeds_by_corpus_and_system_without_tasks()
     }
 
 
-def test_an_evaluation_of_many_metrics_shows_those_it_lists_and_records_all(tmp_path, monkeypatch):
+def test_an_evaluation_shows_the_listed_metrics_and_records_all(tmp_path, monkeypatch):
     few = EvaluationPlacement(predictions="checks", shown=["SPG"])
     placements = {
         "a": few,
@@ -176,9 +176,7 @@ def test_an_evaluation_of_many_metrics_shows_those_it_lists_and_records_all(tmp_
     assert len(read_results(tmp_path / "scores/mine/x.json")) == 6
 
 
-def test_ratings_hold_every_critics_values_against_the_marks_of_the_same_text(
-    tmp_path, monkeypatch
-):
+def test_ratings_stand_beside_every_critics_values_of_the_same_text(tmp_path, monkeypatch):
     names, given = ["a", "b", "c"], []
     truth = {
         "marks": np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 5.0]]),

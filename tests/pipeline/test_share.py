@@ -64,7 +64,7 @@ def test_arms_that_two_machines_ran_are_put_together_without_running_again(tmp_p
     assert status() == {}
 
 
-def test_equal_files_give_equal_archives_and_one_that_was_changed_or_cut_is_refused(
+def test_equal_files_give_equal_archives_and_changed_ones_are_refused(
     tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "results" / "scores").mkdir(parents=True)

@@ -171,7 +171,7 @@ def test_claims_about_every_system_judge_a_model_that_is_added(drawn):
     assert int(claim[1]) == corpora * models
 
 
-def test_only_what_is_trained_from_scratch_beside_finetuned_models_is_marked(added):
+def test_only_models_trained_from_scratch_beside_finetuned_are_marked(added):
     assert from_scratch(added) == {"gpt2_wide"}
     expected = Expected("paper", {}, from_scratch=from_scratch(added))
     assert expected.label("system", "gpt2_wide") == "gpt2 wide (from scratch)"

@@ -236,7 +236,7 @@ def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
         refuses(sentence, of(articles | changed).systems, "articles", "wiki")
 
 
-def test_a_ratio_over_titles_is_asked_only_of_a_model_that_has_both_settings(monkeypatch):
+def test_a_ratio_over_titles_needs_a_model_that_has_both_settings(monkeypatch):
     monkeypatch.setattr(score_entries, "_predictions", lambda _, system, *__: [system.folder])
 
     class Joined(Evaluation):
@@ -269,7 +269,7 @@ sys.exit(main(stages[0]))
 
 
 @pytest.mark.long  # three runs of the stages; that as many run at once as may, and what stops them, is in test_processes.py
-def test_systems_that_are_made_at_once_have_the_bytes_of_one_after_the_other_and_what_stops_one_is_said(
+def test_systems_made_at_once_have_the_bytes_of_one_after_the_other(
     study, tmp_path, monkeypatch, capsys
 ):
     shutil.copytree(study, tmp_path / "two")

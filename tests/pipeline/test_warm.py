@@ -71,9 +71,7 @@ def run(warm, project, *arguments, **variables):
     return status, log.read_text() if log.exists() else ""
 
 
-def test_a_stage_sees_what_a_fresh_process_sees_and_edits_but_nothing_of_the_one_before(
-    warm, project
-):
+def test_a_stage_sees_edits_and_nothing_of_the_stage_before_it(warm, project):
     for kind in ("first", "second"):
         status, said = run(warm, project, kind, "articles", "wiki", NAMED=kind)
         seen = json.loads(said)
@@ -134,9 +132,7 @@ def test_a_killed_process_leaves_no_stage_behind(warm, project):
     until(lambda: not left.exists() or "State:\tZ" in left.read_text())
 
 
-def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_processes(
-    project, monkeypatch
-):
+def test_threads_of_a_worker_run_heavy_stages_at_the_same_time(project, monkeypatch):
     monkeypatch.setattr(workers, "LIBRARIES", ("wave",))
     monkeypatch.setattr(workers, "_idle", [])
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))

@@ -81,7 +81,7 @@ def test_no_share_of_several_units_is_certain(name):
             assert "trainings" in record.get("details", {}), same_number(record)
 
 
-def test_a_share_of_all_or_none_gets_wilsons_interval_and_anything_else_stays():
+def test_a_share_of_all_or_none_alone_gets_wilsons_interval():
     share = {
         "critic": "c", "metric": "SPV", "value": 1.0, "low": 1.0, "high": 1.0, "units": 30,
         "signature": "SupportedPerVerified(unique=False,pooled=False,sentences=5)",

@@ -77,9 +77,7 @@ def test_a_claim_in_a_note_is_written_anew_and_other_lines_stay(tmp_path):
 
 
 @pytest.mark.parametrize(("high", "verdict"), [("1.01", "holds"), ("1.2", "undecided")])
-def test_equality_with_a_fact_is_judged_by_its_margin_from_the_numbers_that_the_run_wrote(
-    high, verdict
-):
+def test_equality_with_a_fact_is_judged_by_the_margin_of_the_run(high, verdict):
     claim = {
         "id": "c",
         "says": "C.",

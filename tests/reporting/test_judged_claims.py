@@ -78,7 +78,7 @@ def test_titles_that_were_not_measured_are_called_by_both_values(tmp_path):
     assert [row.compared for row in found.rows] == ["data < gpt2, with titles/without titles"]
 
 
-def test_a_verdict_on_one_training_says_that_its_interval_covers_documents_alone(tmp_path):
+def test_a_verdict_on_one_training_says_what_its_interval_covers(tmp_path):
     trained = [ppl("gpt2", 2.5, True, seed=1), ppl("gpt2", 3.0, False, seed=1)]
     once = judged(tmp_path, Results([ppl("data", 2.0), *trained]))
     assert [(row.verdict, row.once) for row in once.rows] == [("holds", True)] * 2
@@ -156,9 +156,7 @@ REFERENCE = ALONE | {"where": {"metric": "accuracy"}, "order": [{"reference": {}
         (Results([]), {}, "not measured here"),
     ],
 )
-def test_margins_chains_slopes_needs_references_and_scales_decide_the_verdict(
-    tmp_path, results, changes, verdict
-):
+def test_margins_chains_slopes_and_scales_decide_the_verdict(tmp_path, results, changes, verdict):
     assert judged(tmp_path, results, **changes).verdict == verdict
 
 
@@ -176,7 +174,7 @@ def test_a_ratio_of_ratios_needs_both_to_be_known(tmp_path):
     assert found.rows[0].contrast.value == pytest.approx(1.2 / 1.03)
 
 
-def test_a_claim_about_what_was_not_run_or_cannot_be_tested_says_what_it_takes_or_why(tmp_path):
+def test_a_claim_that_was_not_run_or_cannot_be_tested_says_why(tmp_path):
     takes = {"for_each": ["corpus", "titles"], "takes": "a second family: the scale large"}
     first = Results([r for r in RESULTS if r.system != "gpt_neo"])
     both = [{"system": "gpt2"}, {"system": "gpt_neo"}]
@@ -200,7 +198,7 @@ def test_a_claim_about_what_was_not_run_or_cannot_be_tested_says_what_it_takes_o
     )
 
 
-def test_a_number_is_equivalent_to_another_where_its_whole_interval_lies_within_the_margin(
+def test_a_number_is_equivalent_if_its_interval_lies_within_the_margin(
     tmp_path,
 ):
     within = {"margin": 1.05, "why": "ours"}
@@ -393,7 +391,7 @@ def covered(truth, draw, trials=800):
     return sum(one.low <= truth <= one.high for one in found) / trials
 
 
-def test_intervals_of_a_log_ratio_and_of_a_slope_cover_the_truth_in_95_of_100_cases():
+def test_intervals_of_log_ratios_and_slopes_cover_the_truth():
     def draw(rng):
         first, second = (normal(rng.gamma(4.0, scale, 200)) for scale in (0.3, 0.4))
         return contrast((1, -1), (first.exp().log(), second.exp().log()))
@@ -407,9 +405,7 @@ def test_intervals_of_a_log_ratio_and_of_a_slope_cover_the_truth_in_95_of_100_ca
 
 
 @pytest.mark.parametrize(("between", "seeds"), [(0.0, 3), (0.1, 3), (0.5, 2), (0.5, 3), (0.1, 8)])
-def test_the_mean_over_seeds_covers_the_truth_where_the_documents_are_the_same_for_every_seed(
-    between, seeds
-):
+def test_the_mean_over_seeds_covers_the_truth_on_shared_documents(between, seeds):
     def draw(rng):
         documents = rng.normal(0, 1, 100)
         return over_seeds([normal(2 + rng.normal(0, between) + documents) for _ in range(seeds)])
@@ -417,7 +413,7 @@ def test_the_mean_over_seeds_covers_the_truth_where_the_documents_are_the_same_f
     assert 0.93 <= covered(2.0, draw) <= 0.99
 
 
-def test_records_of_seeds_are_one_number_and_fewer_than_twenty_units_give_no_interval():
+def test_records_of_seeds_are_one_number_and_few_units_have_no_interval():
     few = Estimate(1.0, 0.9, 1.1, 19)
     assert few.low is None and not few.known
     assert contrast((1, -1), (few, Estimate(0.5, 0.5, 0.5))) == Estimate(0.5, units=19)

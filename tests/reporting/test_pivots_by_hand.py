@@ -41,7 +41,7 @@ def given(*records, **more):
     return Given(Results(records), EXPECTED, Path(), **more)
 
 
-def test_a_table_is_restricted_to_the_fields_chosen_for_it_and_to_one_system():
+def test_a_table_is_restricted_to_its_fields_and_to_one_system():
     records = [record(), record("big"), record("data"), record("big", task="t")]
     expected = replace(EXPECTED, choices={"a": {"system": "big"}, "b": {"task": "t"}})
     a, b, c = (Given(Results(records), expected, Path(), name) for name in "abc")
@@ -78,7 +78,7 @@ def test_a_pivot_has_a_mean_and_a_detail_for_each_seed_in_reading_order():
     assert cells[2].signature == "mean of 2 seeds"
 
 
-def test_a_mean_over_seeds_is_geometric_for_perplexities_and_counts_the_most_excluded():
+def test_a_mean_over_seeds_is_geometric_for_perplexities():
     shares = [record(value=v, seed=s, excluded=e) for v, s, e in ((2.0, 0, 4), (8.0, 1, None))]
     mean = p.mean_over_seeds(Results(shares))
     assert (mean.value, mean.low, mean.high, mean.units, mean.excluded) == (

@@ -57,7 +57,7 @@ def verdicts(lines):
     return {f"{line.table}.{line.number}": line.verdict for line in lines}
 
 
-def test_every_printed_number_has_a_line_and_equal_numbers_are_told_apart_by_place(folder):
+def test_every_printed_number_has_a_line_and_a_place_of_its_own(folder):
     lines = Expected("paper", CONTENT).ledger(Results([MODEL, DATA]), folder)
     assert verdicts(lines) == {"table_1.latent_ppl.wiki.data": "within interval",
                                "table_1.latent_ppl.wiki.lm1.w_title": "differs",
@@ -80,7 +80,7 @@ def test_what_is_comparable_is_decided_by_data(folder, rule, scale, why):
     )
 
 
-def test_cells_have_the_printed_number_by_labels_or_columns_and_their_verdict(folder):
+def test_cells_have_the_printed_number_and_its_verdict(folder):
     given = Given(Results([]), Expected("paper", CONTENT), folder)
     found = given.cell(given.labels(MODEL, "system", "titles"), "Latent PPL", MODEL, "table_1")
     assert (found.row, found.printed, found.verdict) == ("GPT-2 small, with titles", 2.0, "differs")
@@ -208,7 +208,7 @@ def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_p
     assert whole.high * whole.low == pytest.approx(16, rel=1e-2)
 
 
-def test_exact_values_come_from_corpora_and_comparisons_of_too_few_units_are_not_told(tmp_path):
+def test_exact_values_come_from_corpora_and_few_units_have_none(tmp_path):
     state(tmp_path, "wiki", truth=2.5)
     cells = Given(Results([]), LABELLED, tmp_path).exact_rows(
         ["wiki", "wiki", "real"], "truth", "PPL"
@@ -228,7 +228,7 @@ SCORED = Results([scored("bb"), scored("bb", variant="head_0"), scored("grid", v
 GIVEN = Given(SCORED, Expected("paper", ACCURACIES), Path())
 
 
-def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(tmp_path):
+def test_rows_follow_the_labels_and_heads_and_seeds_are_in_the_csv(tmp_path):
     cells = GIVEN.crossed(SCORED, "table", ("critic", "variant"), "task", 100)
     assert [c.row for c in cells] == ["entity grid", "BBScore", "BBScore, head 0"]
     assert [c.detail for c in cells] == [False, False, True]
@@ -260,7 +260,7 @@ def test_cells_and_arms_without_enough_units_or_reaching_inside():
     assert Cell("r", "c", 1.0, 0.9, 1.1, units=20, p_value=0.001).p_value == 0.001
 
 
-def test_the_wide_table_leaves_details_out_the_csv_keeps_them_and_a_listing_has_no_bar_in_a_cell(
+def test_the_wide_table_leaves_details_to_the_csv_and_escapes_bars(
     tmp_path,
 ):
     cells = [
@@ -351,7 +351,7 @@ def test_a_number_of_another_instrument_is_compared_at_no_scale(folder):
         )
 
 
-def test_printed_numbers_that_rules_and_judged_networks_read_are_held_to_none_of_ours():
+def test_printed_numbers_by_rules_and_judged_networks_are_not_compared():
     expected = printed("deng2022", "paper")
     tables = {
         n.table

@@ -72,7 +72,7 @@ class Trap:
         return Path.touch, (Path(self.mark),)
 
 
-def test_a_pickle_in_place_of_arrays_or_a_checkpoint_is_refused_and_not_run(tmp_path):
+def test_a_pickle_in_place_of_arrays_or_a_checkpoint_is_never_run(tmp_path):
     from transformers import AutoModelForCausalLM, GPT2Config
 
     np.savez(tmp_path / "a.npz", x=np.array([Trap(tmp_path / "ran")], dtype=object))

@@ -145,7 +145,7 @@ def test_a_post_sent_twice_is_stored_once_and_a_changed_mind_is_kept(visitor, st
     assert [one["last"] for one in store.answers()] == [False] * 4 + [True]
 
 
-def test_verify_shows_gold_finishes_no_item_and_is_not_hidden_by_a_late_draft(visitor, store):
+def test_verify_shows_gold_and_finishes_no_item(visitor, store):
     item = visitor.item()
     assert "Gold:" not in visitor.page()
     page = visitor.answer(
@@ -193,9 +193,7 @@ def test_two_annotators_do_not_mix_and_have_their_own_orders(store):
     assert taken.status_code == 403  # another annotator's form
 
 
-def test_bad_posts_and_those_from_other_sites_are_refused_and_incomplete_answers_kept_as_drafts(
-    visitor, store
-):
+def test_foreign_posts_are_refused_and_incomplete_answers_are_drafts(visitor, store):
     place = {"item": visitor.place(visitor.item())}
     for other in (
         {"Origin": "http://evil.example"},
@@ -272,9 +270,7 @@ def test_an_acknowledged_answer_survives_sigkill(tmp_path):
     server.kill()
 
 
-def test_the_export_has_a_row_per_question_with_gold_and_the_last_answer_marked(
-    tmp_path, visitor, store
-):
+def test_the_export_has_a_row_a_question_and_the_last_answer_marked(tmp_path, visitor, store):
     item = visitor.item()
     visitor.answer(item, action="verify")
     visitor.answer(item, section_0="result")

@@ -56,9 +56,7 @@ def press(page, selector="button[value=submit]"):
         page.click(selector)
 
 
-def test_a_whole_session_from_a_click_in_web_mail_with_verify_and_a_reload_in_the_middle(
-    browser, server, picture
-):
+def test_a_session_runs_from_a_mailed_link_through_verify_and_a_reload(browser, server, picture):
     page = browser.new_context().new_page()
     mail = f"<a href={server.invite('ada')}>your invitation</a>"
     page.route(

@@ -158,7 +158,7 @@ def test_no_training_article_is_tested_under_any_name_or_order(tmp_path):
     assert [item.id for item in study.items if item.source == "lm"] == ["testing/lm/c"]
 
 
-def test_a_broken_corpus_is_named_with_its_line_and_an_article_that_comes_twice(tmp_path, capsys):
+def test_a_broken_corpus_is_named_with_its_line_and_a_repeated_article(tmp_path, capsys):
     whole, broken = corpus(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"
     for line in (b"{\n", b'{"id": "\xe9"}\n', b"[1]\n"):
         broken.write_bytes(whole.read_bytes() + line)
@@ -209,7 +209,7 @@ def test_numbers_systems_and_outputs_that_cannot_be_are_refused(
     assert not (tmp_path / "s.json").exists()
 
 
-def test_an_export_needs_a_database_of_its_own_and_a_kind_of_file_that_it_writes(tmp_path, capsys):
+def test_an_export_needs_a_database_and_a_known_kind_of_file(tmp_path, capsys):
     small_study().save(tmp_path / "s.json")
     Store(tmp_path / "a.sqlite").close()
     with sqlite3.connect(tmp_path / "other.sqlite") as held:

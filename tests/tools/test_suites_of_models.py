@@ -169,7 +169,7 @@ def test_sources_of_the_paper_are_named_by_their_kind(tmp_path):
     refuses("near: schemas", named_suites, [f"schema={tmp_path / 'wsc.jsonl'}"])
 
 
-def test_a_suite_whose_judged_region_stands_first_or_has_no_text_has_no_shorter_version():
+def test_a_suite_whose_judged_region_is_first_has_no_shorter_version():
     def suite(formula, *regions):
         conditions = {"good": regions, "bad": regions}
         return Suite("s", "sum", (formula,), (pair(1, conditions),))

@@ -38,7 +38,7 @@ def judges(tmp_path_factory):
     return {name: judge_folder(folder / name, name) for name in names}
 
 
-def test_what_finds_no_page_is_not_enough_information_whatever_the_judge_says(pages, judges):
+def test_a_claim_without_a_page_is_not_enough_information(pages, judges):
     found = verify(TEXTS, pages, judge=judges["entailment"])
     labels = [(verdict.text, verdict.label) for verdict in found.verdicts]
     assert labels == [

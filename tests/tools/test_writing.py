@@ -34,7 +34,7 @@ def greedy_text(model, prompt, new_tokens):
     return tokenizer.decode(ids[start:])
 
 
-def test_a_text_is_a_prompt_as_it_stands_and_greedy_takes_the_likeliest_tokens(model):
+def test_a_text_is_a_prompt_as_it_is_and_greedy_takes_likeliest_tokens(model):
     writing = generate(model, PROMPTS, "greedy", new_tokens=6)
     assert [text.prompt for text in writing.texts["greedy"]] == PROMPTS
     for text in writing.texts["greedy"]:

@@ -18,7 +18,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_block_orders_keep_the_order_inside_and_local_ones_touch_only_disjoint_windows():
+def test_block_orders_move_blocks_and_local_ones_disjoint_windows():
     for sentences, block in ((11, 1), (11, 2), (11, 5), (23, 10), (4, 10)):
         orders = permutations.block_orders(sentences, block, 50, rng())
         assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(sentences), (50, 1)))

@@ -81,7 +81,7 @@ def test_roles_follow_from_verbs_prepositions_and_clauses(words, classes, roles)
     assert " ".join(f"{noun} {role}" for noun, role in found) == roles
 
 
-def test_agents_are_subjects_and_subjects_objects_in_a_passive_clause_alone():
+def test_agents_are_subjects_and_subjects_objects_in_passives_alone():
     clause = [("a", "S"), ("b", AGENT), ("c", "X"), ("d", "O")]
     assert nouns._deep(clause, True) == [("a", "O"), ("b", "S"), ("c", "X"), ("d", "O")]
     assert nouns._deep(clause, False) == clause

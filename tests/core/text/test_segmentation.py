@@ -137,7 +137,7 @@ def test_a_missing_space_is_seen_between_words_and_not_inside_names():
                                     "See www.Foo.com, e.g.Foo and Sean.Cooper@x.com."]  # fmt: skip
 
 
-def test_full_stops_cut_at_full_stop_and_blank_and_nowhere_else_and_spacy_where_installed():
+def test_full_stops_cut_before_blanks_alone_and_spacy_where_installed():
     cuts = {"One. Two.": ["One.", "Two."], "A.\n": ["A."], "": [],
             "The U.S. Census. Next! Same? Yes.": ["The U.S.", "Census.", "Next! Same? Yes."],
             "At an elevation of . Then. Tail": ["At an elevation of .", "Then.", "Tail"]}  # fmt: skip

@@ -90,7 +90,7 @@ def test_where_real_sums_are_negative_the_sum_is_taken_as_it_is():
     assert fitted.sufficient_statistics(tiny).total("negative") > 10  # documents, no copies of them
 
 
-def test_short_and_unfinished_paths_are_counted_and_fitting_is_the_mean_over_documents():
+def test_short_and_unfinished_paths_are_counted_and_the_fit_is_a_mean():
     broken = np.where(np.eye(5, 2) == 1, np.nan, Z)
     units = [
         path(Z, "whole"),
@@ -124,7 +124,7 @@ def dense_quadratic(z: np.ndarray) -> float:
     return float(np.trace(residual.T @ np.linalg.solve(covariance, residual)))
 
 
-def test_the_joint_density_is_that_of_the_dense_covariance_under_any_linear_map():
+def test_the_joint_density_is_that_of_the_dense_covariance():
     rng = np.random.default_rng(0)
     for steps in (3, 5, 17):
         z = rng.normal(size=(steps, 4))
@@ -199,7 +199,7 @@ def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
         assert np.array_equal(fitted.swept(unit, orders), one_by_one, equal_nan=True)
 
 
-def test_planted_bridges_are_told_from_their_shuffles_best_by_their_own_density():
+def test_planted_bridges_differ_from_shuffles_most_by_their_own_density():
     train, test = planted(40, seed=1), planted(40, seed=2)
     assert all(isinstance(scorer, OrderScorer) for scorer in JUDGES.values())
     assert [name for name in JUDGES if isinstance(JUDGES[name], PairLearner)] == [
@@ -336,7 +336,7 @@ def frozen(tmp_path_factory):
     return lm_folder(tmp_path_factory.mktemp("bridge") / "frozen")
 
 
-def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_sentences_are_cut(
+def test_features_are_means_over_own_tokens_in_any_order_and_company(
     frozen,
 ):
     texts = ["the town lies on a river.", "old houses.", "its people work in fields near hills."]
@@ -357,9 +357,7 @@ def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_se
     assert bridge.units_from_predictions(predictions)[0].latents.shape == (3, 16)
 
 
-def test_kept_features_open_again_without_reading_and_blank_text_has_no_sentence(
-    frozen, tmp_path, monkeypatch
-):
+def test_saved_features_open_unread_and_blank_text_has_no_sentence(frozen, tmp_path, monkeypatch):
     kept = sentence_features.fit(
         documents=documents(), base=frozen, name="kept", splitter="full_stops"
     )
@@ -434,7 +432,7 @@ class Seen(BridgeRanker):
         return orders
 
 
-def test_a_network_ranks_what_a_line_cannot_and_missing_features_become_the_training_mean():
+def test_a_network_ranks_what_a_line_cannot_and_fills_missing_features():
     original, copies = ring(600)
     pairs = [(original[i : i + 1], copies[i : i + 5]) for i in range(0, 600, 5)]
     test = ring(200, seed=1)

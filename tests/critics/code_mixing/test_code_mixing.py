@@ -57,7 +57,7 @@ def test_gibbs_sampling_reaches_the_enumerated_posterior():
     assert mean[0] == pytest.approx(expected, abs=0.01)
 
 
-def test_disjoint_vocabularies_are_languages_and_pure_sentences_lie_in_corners(model):
+def test_disjoint_vocabularies_are_languages_and_pure_sentences_corners(model):
     found = {frozenset(words) for words in model.top_words(6)}
     assert found == {frozenset(tongue.split()) for tongue in TONGUES}
     np.testing.assert_allclose(model.phi.sum(axis=1), 1, atol=1e-5)
@@ -73,7 +73,7 @@ def test_disjoint_vocabularies_are_languages_and_pure_sentences_lie_in_corners(m
     assert pure < 0.1 and mixed > 0.4
 
 
-def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sentences_are_invalid(
+def test_draws_depend_on_no_company_and_odd_sentences_are_invalid(
     model,
 ):
     arrays = read(planted(5, mixed=False), reader=model, seed=1).arrays
@@ -102,7 +102,7 @@ def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sen
     assert words_of(pair) == ["ba", "be"] == words_of(sentence("s", "Ba BE", title="anything"))
 
 
-def test_a_model_comes_back_from_its_folder_and_the_papers_critic_keeps_its_alpha(model, tmp_path):
+def test_a_model_comes_back_from_its_folder_with_the_papers_alpha(model, tmp_path):
     predictions = read(planted(5, mixed=True), reader=model, seed=1)
     units = critics.units_from_predictions(predictions)
     assert np.array_equal(critics.released(real=predictions).fit(units).alpha, model.alpha)

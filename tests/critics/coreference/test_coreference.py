@@ -67,7 +67,7 @@ def test_chains_of_sentences_names_and_single_mentions():
     assert symbols(TEXT, [ANNA, replace(film, entity=4)]) == (".", "NONE:4", ".", "NONE:4", ".")
 
 
-def test_persons_are_the_released_ones_votes_majorities_and_heads_stand_before_prepositions():
+def test_persons_are_the_released_votes_and_heads_precede_prepositions():
     for named, words, persons in (
         (False, "he Herself Lee Thy you", ["he", "you"]),
         (True, "it Cleaves Lee", ["Lee"]),
@@ -92,7 +92,7 @@ def test_persons_are_the_released_ones_votes_majorities_and_heads_stand_before_p
         assert words[chains.root_offset(words, 0, len(words)) :].startswith(head)
 
 
-def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_entity():
+def test_nested_mentions_stay_in_order_and_the_last_entity_has_the_head():
     text = "His mother came. Tom saw her."
     nested = [
         mention(text, "His", 1),
@@ -121,7 +121,7 @@ def test_readout_keeps_chains_and_where_their_symbols_stand():
     assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())
 
 
-def test_film_filter_reads_the_first_sentence_and_the_papers_reads_the_section():
+def test_the_film_filter_reads_a_sentence_and_the_papers_a_section():
     films = documents("Alien is a 1979 film. It won.", "Alien won. It is a film.", "Lee (born 1950) is a film director.",
                       "Alien is a\nhorror film. It won.", "Kino is a studio for films. More.")  # fmt: skip
     assert [is_film(film) for film in films] == [True, False, False, True, False]
@@ -137,7 +137,7 @@ ONE |= {"mention_chain": TRUTH["mention_chain"][:3]}  # of the first document al
 DOCUMENTS = documents("Anna ran. It rained.", "x")
 
 
-def test_gold_chains_and_mentions_come_back_from_truth_arrays_and_a_readout():
+def test_gold_chains_come_back_from_truth_arrays_and_a_readout():
     assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [
         (".", "FEMALE:0", "."),
         ("MALE:9",),
@@ -270,7 +270,7 @@ def test_any_text_gives_ordered_spans_inside_it(text):
     assert [(m.start, m.end) for m in found] == sorted((m.start, m.end) for m in found)
 
 
-def test_a_pronoun_is_the_person_mentioned_last_and_plural_ones_share_an_entity():
+def test_a_pronoun_is_the_last_person_and_plural_ones_share_an_entity():
     for text, expected in (
         (
             "Anna Lee met Tom Reed. She smiled. Lee left. He waved.",
@@ -289,7 +289,7 @@ def test_a_pronoun_is_the_person_mentioned_last_and_plural_ones_share_an_entity(
         )
 
 
-def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
+def test_agreement_with_itself_is_one_and_falls_with_a_wrong_link():
     pages = documents("Anna Lee met Tom Reed. She smiled. He waved. Reed left.")
     spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
     gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
@@ -345,7 +345,7 @@ def judged(**pages):
     return critic, [ReadClusters(name, "test", found) for name, (_, found) in pages.items()]
 
 
-def test_a_perfect_resolver_scores_one_nothing_found_zero_and_no_gold_is_excluded():
+def test_a_perfect_resolver_scores_one_and_an_empty_one_zero():
     critic, units = judged(d=(GOLD, GOLD))
     assert critic.score_of(critic.sufficient_statistics(units)) == pytest.approx(1.0)
     for score in (muc, b_cubed, ceaf_e):
@@ -363,7 +363,7 @@ def corpus():
     return build(name="test", seed=3, domain="wiki", documents=150)
 
 
-def test_chains_made_of_gold_mentions_are_the_gold_chains_and_rules_agree_with_them(corpus):
+def test_chains_of_gold_mentions_are_gold_chains_and_rules_agree(corpus):
     gold, known = (
         gold_mentions(corpus.documents, corpus.truth),
         gold_chains(corpus.documents, corpus.truth),

@@ -91,7 +91,7 @@ class PlainReleasedCritic:
         )
 
 
-def test_probabilities_equal_the_plain_dictionary_version_and_an_unseen_symbol_costs_the_floor():
+def test_probabilities_equal_the_plain_version_and_unseen_cost_the_floor():
     real, other = drawn_chains("real", 60), drawn_chains("other", 30)
     critic, plain = ReleasedCoreference().fit(real), PlainReleasedCritic(real)
     for unit, fast in zip(real + other, critic.part_values(real + other), strict=True):
@@ -230,7 +230,7 @@ def test_symbols_at_random_score_the_cross_entropy_of_independent_draws(kinds):
     assert crossed > entropy + 0.5
 
 
-def test_symbols_at_random_keep_the_length_of_every_chain_and_are_its_own_in_any_company():
+def test_random_symbols_have_the_length_of_every_chain_in_any_company():
     critic = RandomMentionCritic().fit(drawn_chains("train", 40))
     test = [*drawn_chains("test", 20), chain("M:1 he:1", "lost", valid=False)]
     drawn = critic.judged(test)
@@ -238,7 +238,7 @@ def test_symbols_at_random_keep_the_length_of_every_chain_and_are_its_own_in_any
     assert critic.judged(test[::-1])[::-1] == drawn
 
 
-def test_nltk_absolute_discounting_gives_the_same_perplexity_under_one_discount(monkeypatch):
+def test_nltk_gives_the_same_perplexity_under_one_discount(monkeypatch):
     lm = pytest.importorskip("nltk.lm")
     real, order, discount = order_one("nltk", 120, 10), 4, 0.6
     monkeypatch.setattr(score, "absolute_discount", lambda counts: discount)
@@ -291,7 +291,7 @@ def test_contributions_of_all_windows_sum_to_the_gap_per_token():
     refuses("no token", gap_rows, CRITIC, HELD_OUT, [Chain("e", "test", ())])
 
 
-def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_observed_best():
+def test_rare_windows_are_below_the_threshold_with_the_best_successor():
     rows = rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0)
     assert 0 < len(rows) <= 6 and all(row["log_probability"] < -3.0 for row in rows)
     for row in rows:
@@ -303,7 +303,7 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
     assert len({(row["unit_id"], row["position"]) for row in every}) == len(every) > 6
 
 
-def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
+def test_best_successor_is_the_arg_max_over_seen_successors():
     critic = ReleasedCoreference(order=2).fit([Chain("u", "test", tuple("ababaca."))])
     key = next(int(k) for k in critic.orders[1].keys if critic.window(int(k)) == ("a", "."))
     best = critic.part_values([Chain("v", "test", ("a", "b"))])[0][1]
@@ -324,7 +324,7 @@ def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():
     assert low[0]["window"] in {alone.window(int(k)) for k in alone.orders[-1].keys}
 
 
-def test_the_attribution_critic_scores_as_the_released_one_and_lists_the_same_rows():
+def test_the_attribution_critic_scores_and_lists_as_the_released_one():
     train = [Chain(c.unit_id, "train", c.symbols) for c in REAL]
     critic = ngram_attribution(real=chains_to_predictions([*train, *HELD_OUT])).fit(train)
     assert critic.score_of(critic.sufficient_statistics(WRONG)) == CRITIC.score_of(
@@ -338,7 +338,7 @@ def test_the_attribution_critic_scores_as_the_released_one_and_lists_the_same_ro
     refuses("no chain of split test", ngram_attribution, real=chains_to_predictions(train))
 
 
-def test_an_article_keeps_its_text_through_a_readout_and_marks_every_symbol():
+def test_an_article_has_its_text_and_marks_every_symbol_after_a_readout():
     text = "Anna Lee met Tom Reed. He liked her. She liked him. " * 6
     pages = {"a": text + "Zoë ß.", "b": "?"}
     documents = [

@@ -31,7 +31,7 @@ FIXTURE = {  # by hand: counts + kinds x lower order, over counts + kinds
 }
 
 
-def test_witten_bell_rows_and_log_probabilities_of_columns_equal_the_hand_worked_ones():
+def test_witten_bell_rows_and_column_probabilities_equal_hand_worked():
     rows = [
         FIXTURE[context] for context in ("S", "O", "unigram", "-", "start")
     ]  # X never occurs: the unigram row

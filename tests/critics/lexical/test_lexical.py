@@ -67,7 +67,7 @@ REAL = [unit("dog cat", "dog", name="a"), unit("cat dog", "kennel", name="b"), u
         unit("sea ship", "sail ship", name="d")]  # fmt: skip
 
 
-def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_out():
+def test_latent_semantics_equals_a_dense_decomposition_of_known_words():
     fitted = LatentSemanticAnalysis(dims=2).fit(REAL)
     words = sorted(fitted.words)
     left, values, _ = np.linalg.svd(term_documents(REAL, fitted.words).toarray())
@@ -86,9 +86,7 @@ def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_
 
 @pytest.mark.parametrize("dense", [1000, 0])
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
-def test_word_vectors_equal_the_decomposition_and_do_not_move_with_equal_singular_values(
-    shape, dense, monkeypatch
-):
+def test_word_vectors_equal_the_decomposition_under_equal_values(shape, dense, monkeypatch):
     monkeypatch.setattr(lexical, "DENSE", dense)
     table = generator("lsa", *shape).poisson(0.4, shape).astype(np.float64)
     left, values, _ = np.linalg.svd(table, full_matrices=False)
@@ -221,7 +219,7 @@ def test_phrase_overlaps_equal_hand_counts(first, second, total):
     assert nets.phrase_overlap(*phrases, nets.FUNCTIONS) == total
 
 
-def test_information_content_counts_every_sense_once_of_the_nouns_of_real_texts(taxonomy):
+def test_information_content_counts_every_sense_of_real_nouns_once(taxonomy):
     content = taxonomy.information_content(COUNTS)
     total = len(NAMES) + 5 + 3 + 4 + 1 + 2 * 2 + 6 + 1
     assert content[NAMES.index("entity")] == pytest.approx(0)
@@ -271,7 +269,7 @@ def test_sentences_average_the_best_senses_and_unknown_words_count(taxonomy):
     assert critic.sufficient_statistics([unit("zeppelin", "airship")]).total("similarity") == 0
 
 
-def test_jiang_conrath_is_a_distance_to_the_nearest_sense_and_leaves_unknown_words_out(taxonomy):
+def test_jiang_conrath_is_a_distance_to_the_nearest_sense(taxonomy):
     critic = counted(JiangConrath(taxonomy))
     assert critic.better == "lower"
     slope, land = NAMES.index("slope"), NAMES.index("land")
@@ -338,7 +336,7 @@ def test_bad_input_is_named(taxonomy):
     refuses("no lexicon", wordnet, real=grids_to_predictions([]), measure="lin")
 
 
-def test_word_nets_measures_read_plain_texts_by_a_folder_and_point_at_pairs(tmp_path):
+def test_word_nets_measures_read_plain_texts_and_point_at_pairs(tmp_path):
     """A dog and a puppy are near, a dog and a house far; of a distance large parts are bad."""
     write_lmf(tmp_path / "lexicon.xml")
     text = "The dog was old. The puppy was young. The house was dark."

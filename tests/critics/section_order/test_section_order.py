@@ -86,7 +86,7 @@ def test_the_prior_comes_from_gold_and_the_score_from_predicted_titles():
     assert scored(GoldTitleCritic(delta=1).fit(train), read) < scored(critic, read)
 
 
-def test_titles_at_random_have_training_shares_and_are_worse_than_any_order():
+def test_random_titles_have_training_shares_and_lose_to_any_order():
     units, test = real(train=2000), of(real(), "test")
     train = of(units, "train")
     given = {"real": predictions(units), "deltas": [0.1, 1]}
@@ -117,7 +117,7 @@ def test_delta_is_the_best_finite_one_on_predicted_validation_titles():
     refuses("none is finite", score.validated, real=predictions(real(0.2)), deltas=[0])
 
 
-def test_the_exact_value_by_enumeration_of_a_chain_of_two_and_none_without_a_process():
+def test_the_exact_value_equals_enumeration_and_needs_a_process():
     # begin -> abstract surely; abstract -> career 1/2, end 1/2; career -> end
     process = np.zeros((5, 5))
     process[0, 0], process[1, 1], process[1, 4], process[2, 4], process[3, 4], process[4, 4] = (
@@ -172,7 +172,7 @@ def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     )
 
 
-def test_the_confusion_matrix_counts_sections_and_one_without_errors_is_still_uncertain():
+def test_the_confusion_matrix_counts_sections_and_is_never_certain():
     units = [article(["career", "people"], ["abstract", "people"]), article(["abstract"], [None])]
     counts = confusion(units, TITLES)
     assert counts.sum() == 2 and counts[0, 1] == 1 and counts[3, 3] == 1
@@ -237,7 +237,7 @@ def confident(confidence, correct, name="a"):
     )
 
 
-def test_calibration_by_hand_and_of_a_calibrated_and_an_overconfident_reader():
+def test_calibration_by_hand_of_calibrated_and_overconfident_readers():
     metric = CalibrationError(bins=2)
     units = [confident([0.2, 0.4], [1, 0]), confident([0.9, 0.7, 0.8, 1.0], [1, 1, 1, 0], "b")]
     # (0, 0.5]: 1 right of 2 at 0.3; (0.5, 1]: 3 right of 4 at 0.85
@@ -400,7 +400,7 @@ def test_readings_of_cut_texts_give_cut_articles():
     assert [unit.cut for unit in units_from_predictions(read)] == [True, False]
 
 
-def test_the_channel_is_the_counted_errors_beside_those_that_all_titles_share():
+def test_the_channel_is_counted_errors_beside_the_shared_ones():
     counts = np.array(
         [[9.0, 1.0, 0.0, 0.0], [0.0, 8.0, 2.0, 0.0], [0.0, 0.0, 7.0, 0.0], np.zeros(4)]
     )

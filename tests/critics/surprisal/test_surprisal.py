@@ -239,7 +239,7 @@ rows = st.lists(
 
 @settings(max_examples=120, deadline=None)
 @given(rows, st.booleans())
-def test_trees_hold_every_row_once_and_the_mask_shows_exactly_its_own_prefix(made, share):
+def test_trees_have_every_row_once_and_the_mask_its_own_prefix(made, share):
     trees = grow(made, share)
     seen = {}
     for tree in trees:
@@ -297,7 +297,7 @@ def test_bad_input_is_named():
     refuses("separator is 'tab'", Encoder, TOKENIZERS["byte-level"], separator="tab")
 
 
-def test_a_begin_token_stands_in_front_else_the_end_token_else_nothing_is_scored():
+def test_a_begin_token_stands_in_front_else_the_end_token_else_none():
     both = byte_level(bos_token="<|begin|>", eos_token=END, pad_token=END)
     for tokens, begin in (
         (both, both.bos_token_id),

@@ -36,7 +36,7 @@ def document(name: str, *texts: str) -> Document:
     return Document(name, "test", tuple(Section("Title", text) for text in texts))
 
 
-def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
+def test_empty_and_unknown_documents_have_a_row_and_are_invalid():
     texts = {
         "a": "ash cod what",
         "b": "",
@@ -160,7 +160,7 @@ def test_each_word_has_the_probability_that_the_first_half_gives_it():
     ]
 
 
-def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_words():
+def test_halves_without_a_known_word_are_excluded():
     texts = {"nothing begun": "Nobody said more. An eel came.", "nothing ended": "An eel came. Nobody said more.",
              "one sentence": "An eel came.", "empty": "", "unspoken": "An ash stood. The unspoken eel came."}  # fmt: skip
     predictions = read(
@@ -199,7 +199,7 @@ def test_synthetic_drift_and_nothing_like_repetition_moves_it():
     assert abs(repeated.difference) < drift[0].difference
 
 
-def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_excluded():
+def test_every_sentence_is_a_document_and_too_few_are_excluded():
     texts = (
         "We saw ash here. Then cod came up. Nobody said more.",
         "We saw ash here. The eel and cod swam on.",
@@ -233,7 +233,7 @@ def drawn(
     ]
 
 
-def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior():
+def test_the_score_is_the_normal_density_and_its_posterior_expectation():
     rng = generator("normal density")
     root = rng.normal(size=(4, 4))
     covariance, mean, point = root @ root.T + np.eye(4), rng.normal(size=4), rng.normal(size=4)
@@ -294,7 +294,7 @@ def test_topics_at_random_are_described_by_what_was_drawn():
     assert "outlier_texts" not in described
 
 
-def test_documents_without_known_words_are_excluded_and_counted_and_outliers_come_worst_first():
+def test_documents_without_known_words_are_excluded_outliers_worst_first():
     units = drawn(20)
     critic, clean = (critics.Topics().fit(given) for given in ([*units, LOST], units))
     assert np.array_equal(critic.precision, clean.precision)

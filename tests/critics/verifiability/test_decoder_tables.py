@@ -63,7 +63,7 @@ def table(units, **settings):
     return {(r.system, "true_" * (r.variant == "gold") + r.metric): r for r in rows}, records
 
 
-def test_records_hold_every_measure_and_leave_planted_ones_out_without_a_truth():
+def test_records_have_every_measure_and_planted_ones_need_a_truth():
     made, records = table(UNITS, correlated=["beam"])
     assert set(made) == {
         (decoder, measure) for decoder in ("beam", "top_k") for measure in MEASURES
@@ -179,7 +179,7 @@ def noisy(count, true_rate, name):
     return units
 
 
-def test_corrected_support_covers_the_truth_where_the_raw_one_does_not_and_needs_every_label():
+def test_corrected_support_covers_the_truth_where_raw_support_does_not():
     known = noisy(300, [0.3, 0.3, 0.4], "known")
     units = noisy(300, [0.1, 0.2, 0.7], "new")
     (made,) = reliability.corrected_records(units, known, "corrected_by_claims", resamples=200)
@@ -198,7 +198,7 @@ def test_corrected_support_covers_the_truth_where_the_raw_one_does_not_and_needs
     assert math.isnan(reliability.corrected_spg(np.array([0.0, 0, 0, 1]), np.ones(9)))
 
 
-def test_corrected_support_of_generations_without_any_has_an_interval_with_a_width():
+def test_corrected_support_of_no_generation_has_an_interval_with_a_width():
     known = [generation(f"known{i}", [S, R, N], [S, R, N]) for i in range(5)]
     units = [generation(f"new{i}", [N] * 5) for i in range(10)]
     (made,) = reliability.corrected_records(units, known, "claims", resamples=10)

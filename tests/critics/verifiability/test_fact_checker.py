@@ -109,9 +109,7 @@ def drawn(count, seed, most=400):
 
 
 @pytest.mark.parametrize(("count", "part"), [(1, 10), (40, 7), (700, 64)])
-def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_all_of_them_finds(
-    tmp_path, monkeypatch, count, part
-):
+def test_the_index_on_disk_retrieves_as_scoring_all_pages_does(tmp_path, monkeypatch, count, part):
     monkeypatch.setattr(checking, "PART", part)
     monkeypatch.setattr(checking, "FEW", part)
     pages, claims = drawn(count, seed=count)
@@ -130,7 +128,7 @@ def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_al
             assert index.best(query, limit) == wanted
 
 
-def test_pages_on_disk_are_a_mapping_and_of_one_title_the_first_page_stands(tmp_path):
+def test_pages_on_disk_are_a_mapping_in_which_the_first_title_counts(tmp_path):
     rows = [("Ulm", ("A b.", "", "C\u2028d.")), ("Örm", ()), ("Ulm", ("Other.",))]
     kept = PageFile.write(tmp_path, rows)
     assert (
@@ -202,7 +200,7 @@ def trained(tmp_path_factory):
     return folder, corpus, made
 
 
-def test_a_trained_checker_beats_the_most_frequent_label_and_opens_no_socket(trained, monkeypatch):
+def test_a_trained_checker_beats_the_majority_and_opens_no_socket(trained, monkeypatch):
     folder, corpus, _ = trained
     claims = [claim for document, claim in claims_of(corpus.documents) if document.split == "test"]
     found = open_checker(folder).check([claim.text for claim in claims])
@@ -240,7 +238,7 @@ def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     assert {path.name for path in folder.iterdir()} == kept
 
 
-def test_a_checker_trained_on_pages_in_files_is_the_one_trained_on_pages_among_the_documents(
+def test_a_checker_trained_on_pages_in_files_is_that_of_pages_in_memory(
     tmp_path,
 ):
     corpus = build(name="claims", seed=1, pages={"train": 20})

@@ -151,7 +151,7 @@ def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
     assert math.isnan(mean_nats(["a.", "b."], [-1.0], [2])[1])
 
 
-def test_similarity_is_its_formula_and_counts_over_the_pages_only_what_the_texts_have(tmp_path):
+def test_similarity_is_its_formula_and_counts_words_of_the_texts_alone(tmp_path):
     pages = {
         "a": ("red harps are old",),
         "b": ("red towns",),
@@ -197,7 +197,7 @@ def split(text):
     return [part + "." for part in text.split(".") if part.strip()]
 
 
-def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pronouns():
+def test_claims_are_the_first_five_sentences_with_titles_for_pronouns():
     def texts(text):
         return [claim.text for claim in reading.claims_of(text, "Ulm", split)]
 
@@ -226,7 +226,7 @@ def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pro
     assert [claim.verifiable for claim in made] == [True, False]
 
 
-def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone():
+def test_the_determiner_rule_leaves_names_and_adjectives_alone():
     for sentence in ("The United States won.", "A town lies here.", "In the town he fell.", "The famous town lies.",
                      "The", "The Town x."):  # fmt: skip
         assert reading.replace_determiner(sentence, "Ulm") is None
@@ -249,7 +249,7 @@ def test_false_facts_are_refuted_and_sound_ones_supported():
     refuses("0 sound articles", facts.read, documents=damaged, name="x", domain="wiki")
 
 
-def test_facts_read_back_are_those_written_and_of_pages_in_conflict_the_first_counts():
+def test_facts_read_back_as_written_and_the_first_of_a_conflict_counts():
     corpus = corpora.build(name="pages", seed=1, domain="encyclopedia", documents=40)
     found = facts.verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
     truth = {page["title"]: page["facts"] for page in corpus.facts["pages"].values()}
@@ -291,7 +291,7 @@ def test_the_four_numbers_by_hand():
         assert scores(unit(*pairs)) == pytest.approx(numbers)
 
 
-def test_missing_unverified_and_pooled_generations_count_as_the_paper_says_and_survive_the_readout():
+def test_missing_unverified_and_pooled_generations_count_as_in_the_paper():
     nothing, half = unit((N, A), name="n"), unit((S, A), (R, B), name="h")
     assert scores(nothing, half) == pytest.approx([1 / 10, 1 / 2, 1 / 10, 1 / 2])
     assert (

@@ -37,7 +37,7 @@ PAIRS = {
 SETTINGS = {"size": 4, "min_count": 2, "seed": 3, "name": "n", "schedule": {"epochs": 1}}
 
 
-def test_pairs_with_words_on_both_sides_train_and_frequent_words_have_a_state(fitted):
+def test_pairs_with_words_on_both_sides_train_and_frequent_words_count(fitted):
     made = train.train_entailment(PAIRS, **SETTINGS)
     assert made.vocabulary.words == {"by": 5, "day": 6, "owls": 7, "sleep": 8}
     rows = [(row[:2], label) for row, label in fitted["items"]["train"]]
@@ -114,7 +114,7 @@ def test_a_batch_is_padded_and_says_where_words_are_equal():
     assert made["labels"] == [2, 0]
 
 
-def test_a_pair_without_words_is_not_enough_information_and_batches_change_nothing(monkeypatch):
+def test_a_pair_without_words_is_not_enough_information_in_any_batch(monkeypatch):
     torch.manual_seed(0)
     vocabulary = train.Vocabulary.of(["owls", "sleep"])
     made = train.TrainedEntailment(train.DecomposableAttention(7, 4), vocabulary)

@@ -147,7 +147,7 @@ def test_no_beginning_and_no_swap_of_neighbours_is_a_sentence():
                 assert frame_of(swapped[0].upper() + swapped[1:]) is None, swapped
 
 
-def test_a_word_of_another_part_of_speech_half_a_word_and_random_letters_fit_no_slot():
+def test_other_parts_of_speech_half_words_and_random_letters_fit_no_slot():
     topics = domain("wiki").vocabulary.topics
     known = {word for topic in topics for words in topic.tables.values() for word in words}
     for sentence in SENTENCES:
@@ -167,7 +167,7 @@ def test_a_word_of_another_part_of_speech_half_a_word_and_random_letters_fit_no_
 
 
 @pytest.mark.parametrize(("kind", "first"), [("person", 47), ("city", 70)])
-def test_persons_of_a_sentence_are_those_that_the_process_of_mentions_can_give(kind, first):
+def test_persons_of_a_sentence_are_possible_by_the_process_of_mentions(kind, first):
     process = PROCESSES[kind]
     windows = dict.fromkeys([(OPENING[0],) * len(OPENING)])
     queue = list(windows)
@@ -212,7 +212,7 @@ def _read(mentions, state):
                     yield from _read((*mentions, (tag, role)), after)
 
 
-def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp_path):
+def test_shares_count_sentences_and_words_within_the_grammar(tmp_path):
     text = Section(None, f"{COUPLE} The couple had gull."), Section(None, COUPLE)
     documents = [Document("a", "generated", text), Document("b", "generated", (Section(None, ""),)),
                  Document("c", "train", text)]  # fmt: skip

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("domain", ["wiki", "wikisection", "pubmed", "arxiv"])
-def test_documents_have_150_to_1200_words_sentences_of_4_to_30_and_their_spans_and_no_paragraph_of_another(
+def test_documents_have_the_worlds_lengths_and_spans_of_their_own(
     domain,
 ):
     corpus = build(name="test", seed=11, domain=domain, documents=300)
@@ -73,7 +73,7 @@ def test_every_section_is_short_and_every_article_is_a_planted_one():
     refuses("raise drawn", short_articles, **given, documents=wanted, short_tokens=40, drawn=5)
 
 
-def test_pretraining_texts_are_of_every_kind_in_no_order_and_none_of_the_run_itself():
+def test_pretraining_texts_are_of_every_kind_and_none_of_the_run():
     counts = {"wiki": {"train": 60, "validation": 4}, "stories": {"train": 6}, "dialogues": {"train": 4},
               "translations": {"train": 4}}  # fmt: skip
     corpus = pretraining(name="world", seed=5, documents=counts)
@@ -139,7 +139,7 @@ def test_a_corpus_with_a_corruption_keeps_the_truth_of_its_sound_text():
     )
 
 
-def test_a_severity_corpus_holds_the_corpus_of_every_severity_under_ids_that_say_so():
+def test_a_severity_corpus_has_every_severity_under_ids_that_say_so():
     world = {
         "name": "t",
         "seed": 5,
@@ -172,7 +172,7 @@ def test_an_article_is_written_once_however_often_it_is_damaged(monkeypatch):
     refuses("domain is 'summaries', allowed are", corrupted, **no_articles)
 
 
-def test_a_corruption_corpus_holds_the_sound_articles_and_each_corruption_of_them():
+def test_a_corruption_corpus_has_the_sound_articles_and_each_corruption():
     world = {"name": "t", "seed": 5, "domain": "wiki", "documents": {"test": 4}}
     corpus = corrupted(**world, severities=[0.5, 1.0], corruptions=["false_fact", "topic_drift"])
     held = {
@@ -210,7 +210,7 @@ def place(edit):
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
-def test_severity_zero_is_the_identity_and_one_edits_every_eligible_place_and_with_each_the_text(
+def test_severity_zero_is_the_identity_and_one_edits_every_place(
     corruption,
 ):
     for page in SOUND:
@@ -226,7 +226,7 @@ def test_severity_zero_is_the_identity_and_one_edits_every_eligible_place_and_wi
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
-def test_places_of_a_lower_severity_are_among_those_of_a_higher_one_and_grow_with_it(corruption):
+def test_a_lower_severity_edits_a_subset_of_a_higher_one(corruption):
     totals = []
     for severity in (0.25, 0.5, 0.75):
         pairs = [
@@ -257,7 +257,7 @@ def test_false_facts_and_repetitions_are_what_they_say():
         )
 
 
-def test_every_page_has_the_outcome_of_its_kind_and_every_article_its_sections_word_for_word(
+def test_every_page_has_its_kinds_outcome_and_its_sections_word_for_word(
     tmp_path,
 ):
     for name, content in native_corpus.dump_files(3, 240).items():

@@ -83,7 +83,7 @@ def windows(symbols):
         window = (*window[1:], symbol)
 
 
-def test_mentions_follow_their_process_of_order_four_and_its_dynamic_programme(articles):
+def test_mentions_follow_their_process_of_order_four(articles):
     for kind, settings in WORLD.kinds.items():
         seen: dict = {}
         for article in articles:
@@ -139,7 +139,7 @@ def test_sentence_paths_are_brownian_bridges(articles):
     assert stats.kstest(np.concatenate(scores).ravel(), "norm").pvalue > LEVEL
 
 
-def test_bridge_variance_and_score_in_closed_form_lie_in_the_intervals_of_their_estimates(articles):
+def test_bridge_variance_and_score_in_closed_form_match_their_estimates(articles):
     sigma, estimates, scores, due = WORLD.prior.expected_variance_estimate(), [], [], []
     for article in articles:
         s, count = article.path, len(article.path)
@@ -158,7 +158,7 @@ def test_bridge_variance_and_score_in_closed_form_lie_in_the_intervals_of_their_
     assert low <= WORLD.prior.expected_bridge_score(due) <= high
 
 
-def test_topics_of_sentences_and_their_words_follow_their_weights_and_tables(articles):
+def test_topics_of_sentences_and_words_follow_their_tables(articles):
     weights = np.concatenate([WORLD.prior.weights(a.path) for a in articles])
     topics = np.eye(weights.shape[1])[[s.topic for a in articles for s in a.sentences]]
     deviations = (topics - weights).sum(axis=0) / np.sqrt((weights * (1 - weights)).sum(axis=0))
@@ -192,7 +192,7 @@ def test_relations_and_connectives_follow_their_distributions(articles):
     assert goodness_of_fit(rows) > LEVEL
 
 
-def test_every_claim_and_every_sentence_has_its_true_label_and_only_fact_sentences_parse_back_to_triples(
+def test_every_claim_has_its_true_label_and_only_facts_parse_to_triples(
     articles,
 ):
     pages = [write(2, "encyclopedia", index) for index in range(200)]
@@ -250,7 +250,7 @@ def test_role_transitions_follow_their_chain_once_an_entity_has_been_seen():
     assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), 12) > LEVEL
 
 
-def test_expected_column_log_probability_equals_enumeration_and_the_estimate():
+def test_expected_column_log_probability_equals_enumeration():
     total = mass = 0.0
     for code in range(1, 4**5):
         column = [3 - (code >> (2 * i)) % 4 for i in range(5)]
@@ -309,7 +309,7 @@ def test_the_right_ending_follows_from_the_fourth_sentence():
         assert matches(ending, right) and matches(other, wrong) and not matches(other, right)
 
 
-def test_what_is_said_follows_from_the_persona_and_pairs_are_labelled_by_value():
+def test_speech_follows_the_persona_and_pairs_are_labelled_by_value():
     labels = Counter()
     for index in range(200):
         dialogue = stories.write_dialogue(7, index)
@@ -368,7 +368,7 @@ def suites():
     return {suite.name: suite for suite in suites_from_documents(corpus.documents, corpus.truth)}
 
 
-def test_all_seven_phenomena_a_second_language_and_the_planted_endings_are_there(suites):
+def test_all_seven_phenomena_and_a_second_language_are_planted(suites):
     kinds = Counter(name.split("_")[0] for name in suites)
     assert kinds["connective"] >= 30
     assert {"N", "D", "story", "winograd", "coreference", "speaker", "kothic"} <= kinds.keys()
@@ -385,7 +385,7 @@ def test_all_seven_phenomena_a_second_language_and_the_planted_endings_are_there
     assert sat[:2] == ran[:2]
 
 
-def test_what_follows_the_noun_decides_a_winograd_schema_and_nothing_before_it():
+def test_only_what_follows_the_noun_decides_a_winograd_schema():
     told = [stories.write_story(3, index) for index in range(600)]
     asked = [(story, sides) for story in told if (sides := list(planted._schemas(story)))]
     assert (

@@ -73,7 +73,7 @@ def test_counts_equal_counting_over_enumerated_paths(engine, seed):
 
 
 @engines
-def test_counts_do_not_depend_on_the_block_size_and_threads_change_not_a_bit(engine):
+def test_counts_depend_neither_on_the_block_size_nor_on_threads(engine):
     model, texts = random_case(3, dtype="float32")
     one, many = (counted(model, texts * 5, engine, rows_per_block=rows) for rows in (1, 10_000))
     assert one.log_likelihood == pytest.approx(many.log_likelihood, rel=1e-6)
@@ -95,7 +95,7 @@ def test_both_engines_agree_on_steep_tables(dtype, chunk, monkeypatch):
 
 
 @engines
-def test_what_float32_lost_is_scanned_again_in_float64_and_the_hopeless_is_counted(engine):
+def test_what_float32_lost_is_scanned_again_in_float64(engine):
     model, texts = random_case(1)
     hard = cases.lost_in_float32(model)
     want = counted(hard, [*texts, ["b"]])
@@ -117,7 +117,7 @@ def test_what_float32_lost_is_scanned_again_in_float64_and_the_hopeless_is_count
         close(both, alone, atol=1e-6)
 
 
-def test_a_scan_keeps_four_vectors_per_position_and_leaves_the_thread_as_it_was():
+def test_a_scan_has_four_vectors_a_position_and_resets_the_thread():
     """At C = 800 and T = 375 in float32 that is 4.8 MB a sequence, below the 8 MB that are allowed."""
     model, texts = random_case(0)
     workspace = compiled.Workspace()
@@ -282,7 +282,7 @@ def thinned(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_places_that_no_path_passes_carry_no_counts_and_rows_without_mass_but_short_ones_leave_the_table(
+def test_unreachable_positions_carry_no_counts_and_massless_rows_go(
     seed,
 ):
     model, texts = thinned(seed)
@@ -345,7 +345,7 @@ def test_gradient_equals_finite_differences(seed):
     )
 
 
-def test_gradient_fit_lowers_the_perplexity_and_keeps_the_best_epoch_after_moving_ngram_tables_only():
+def test_a_gradient_fit_lowers_perplexity_and_returns_the_best_epoch():
     texts, held_out = bursts(0, texts=64), bursts(1, texts=8)
     ngrams = build_ngrams(texts, max_duration=3)
     settings = GradientSettings(num_states=4, epochs=4, seed=3)

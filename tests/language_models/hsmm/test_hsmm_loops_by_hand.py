@@ -175,7 +175,7 @@ def test_counts_are_sums_over_the_occurrences_of_each_segment(occurrences):
     np.testing.assert_allclose(counts, expected)
 
 
-def test_steep_exponents_are_added_through_logarithms_and_no_count_exceeds_one():
+def test_steep_exponents_are_added_through_logarithms():
     before, after = np.array([[1e-30, 0.0, 1.0]]), np.array([[1e-10, 1.0, 1.0]])
     joint, counts = np.array([[0.5, 0.5, 0.5]]), np.zeros((1, 3))
     zero = np.zeros(1, int)

@@ -34,7 +34,7 @@ def test_log_likelihood_equals_enumeration_for_every_text(seed):
         np.testing.assert_allclose(one.log_likelihood(texts, rows_per_block=1), want, rtol=near)
 
 
-def test_sampled_segments_follow_the_joint_table_up_to_the_longest_duration():
+def test_sampled_segments_follow_the_joint_table():
     model, _ = random_case(5)
     drawn = model.draw(4, [generator("hsmm test", i) for i in range(4000)])
     first = np.array([states[0] for states, _ in drawn])
@@ -95,9 +95,7 @@ def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path():
 
 @pytest.mark.parametrize("chunk", [5, 4_000_000])
 @pytest.mark.parametrize("seed", range(3))
-def test_most_frequent_ngrams_are_kept_ties_in_lexicographic_order_and_found_where_they_stand(
-    seed, chunk, monkeypatch
-):
+def test_the_most_frequent_ngrams_stay_ties_in_lexicographic_order(seed, chunk, monkeypatch):
     monkeypatch.setattr(model, "WINDOWS_PER_CHUNK", chunk)
     draw = np.random.default_rng(seed)
     texts = [["abc"[i] for i in draw.integers(0, 3, length)] for length in (30, 2, 17, 25)]
@@ -138,7 +136,7 @@ def _truth(made):
     return SemiMarkovLM(ngrams, made.transitions, joint)
 
 
-def test_closed_form_is_exact_for_the_language_itself_and_equals_enumeration():
+def test_the_closed_form_equals_enumeration_for_the_language_itself():
     given = {"num_states": 3, "subsequences": 12, "min_length": 3, "max_length": 4, "seed": 5}
     given["temperatures"] = {"transition": 0.5, "emission": 0.3}
     long, made = (language(**given, steps=n) for n in (12, 3))

@@ -48,7 +48,7 @@ RESULTS = Results(
 )
 
 
-def test_printed_numbers_stand_beside_the_model_of_their_name_and_alone_for_others(tmp_path):
+def test_printed_numbers_stand_beside_their_model_or_alone(tmp_path):
     cells = at(draw(EXPECTED, "table_1", RESULTS, tmp_path))
     shuffled = "narration: all sentences shuffled"
     assert (cells["GPT-2 small", shuffled].value, cells["GPT-2 small", shuffled].printed) == (
@@ -78,7 +78,7 @@ def test_table_4_and_the_other_suites(tmp_path):
     assert {c.column for c in table.cells} == {"zu all"}
 
 
-def test_claims_are_judged_over_models_and_not_measured_where_a_suite_is_missing(tmp_path):
+def test_claims_are_judged_over_models_unless_a_suite_is_missing(tmp_path):
     found = judged(EXPECTED, RESULTS, tmp_path)
     harder = found[
         "context_is_harder_in_narration"
@@ -127,7 +127,7 @@ def test_the_sweep_has_a_mark_a_model_in_each_row_and_joins_none_by_a_line(tmp_p
         assert shown == own and mark.get_linestyle() == "None"
 
 
-def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side_apart(tmp_path):
+def test_regions_are_of_the_first_system_with_the_predicted_side_apart(tmp_path):
     figure = draw(
         EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large", "gpt2_xl"]
     )
@@ -142,9 +142,7 @@ def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side
     assert draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large"]).cells == []
 
 
-def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(
-    tmp_path, capsys
-):
+def test_every_suite_is_a_task_of_the_group_and_on_the_human_sheet(tmp_path, capsys):
     (tmp_path / "corpora").mkdir()
     write_corpus(tmp_path / "corpora" / "toy", suites_to_corpus(SUITES))
     given = Given(Results([]), Expected("beyer2021", {}), tmp_path)

@@ -47,7 +47,7 @@ def titled(system, titles, value, transitions=(), variant="", corpus="wiki", **d
     return near(value, **place, variant=variant, details={"transitions": transitions, **details})
 
 
-def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_the_printed_totals(
+def test_table_12_counts_transitions_and_lists_failures_beside_totals(
     tmp_path,
 ):
     found = {(r.metric, r.task): r for r in share_records(titled("gpt2", False, 3.0, TRANSITIONS))}
@@ -71,7 +71,7 @@ def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_
     )
 
 
-def test_figure_4_draws_one_model_against_real_text_and_says_how_many_framed_transitions_repeat(
+def test_figure_4_draws_one_model_against_real_text(
     tmp_path,
 ):
     real = [["a", "b", 90, 0.9], ["a", "a", 10, 0.005], ["b", "a", 5, 0.004], ["b", END, 95, 0.5]]
@@ -184,7 +184,7 @@ def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tm
     )
 
 
-def test_every_printed_result_has_a_rule_and_equal_numbers_of_two_tables_have_one_record(tmp_path):
+def test_every_printed_result_has_a_rule_and_equal_ones_one_record(tmp_path):
     lines = EXPECTED.ledger(Results([titled("gpt2", True, 5.0)]), tmp_path)
     assert {line.table for line in lines if line.cause == "no rule leads to a record"} == {
         "table_14"
@@ -307,7 +307,7 @@ def test_the_study_says_that_people_are_simulated_and_recovers_their_rates(tmp_p
     assert at(listed)["x → y", "judgements"].value == 12 and listed.cells[0].row == "x → y"
 
 
-def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_few_sections(
+def test_calibration_has_a_panel_a_corpus_and_intervals_for_full_bins(
     tmp_path,
 ):
     bins = [[0.2, 0.4, 10.0, 3.0, 9.0], [0.8, 1.0, 100.0, 90.0, 99.0]]
@@ -439,7 +439,7 @@ def draw_sizes(records, data):
     )
 
 
-def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_averaged(tmp_path):
+def test_sizes_have_a_line_a_corpus_and_setting_averaged_over_seeds(tmp_path):
     words = {"critic": "perplexity", "metric": "word_ppl"}
     records = [titled("data", None, 2.0)]
     for (place, system), titles, seed in product(

@@ -61,7 +61,7 @@ def project(tmp_path):
     return Results(records)
 
 
-def test_the_first_articles_stand_in_full_with_refused_sentences_in_bold_under_a_table_of_every_system(
+def test_the_first_articles_stand_in_full_with_refused_sentences_bold(
     tmp_path,
 ):
     page = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN)
@@ -172,7 +172,7 @@ def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
     assert hues[names.index("data")] == "0.3"  # what people wrote is grey, in every figure
 
 
-def test_a_fit_by_em_stands_beside_the_printed_hsmm_where_no_gradient_fit_was_made(tmp_path):
+def test_a_fit_by_em_stands_beside_the_printed_hsmm_without_a_gradient_fit(tmp_path):
     line = {
         line.number: line
         for line in EXPECTED.ledger(Results(SYNTHETIC), tmp_path)
@@ -188,7 +188,7 @@ def test_a_fit_by_em_stands_beside_the_printed_hsmm_where_no_gradient_fit_was_ma
     assert line["latent_ppl.hsmm"].ours == 7.5
 
 
-def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp_path):
+def test_table_1_compares_printed_numbers_at_the_papers_size_alone(tmp_path):
     results = with_derived("deng2022", Results(SYNTHETIC))
     for states, wanted in ((24, "not comparable at this size"), (256, "differs")):
         state(

@@ -92,7 +92,7 @@ def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
     save(EXPECTED, name, RESULTS, tmp_path, DECODERS)
 
 
-def test_strategies_are_read_from_settings_and_validation_chooses_the_best_of_each(tmp_path):
+def test_strategies_come_from_settings_and_validation_picks_the_best(tmp_path):
     assert strategy(DECODERS["tight"]) == "beam_blocked" and strategy(DECODERS["fifteen"]) == "beam"
     assert label("late", GIVEN) == "delayed beam search (top k 100, beams 6, delay 20)"
     assert label("top_p", GIVEN) == "top-p sampling"
@@ -131,7 +131,7 @@ def test_ours_and_printed_numbers_meet_by_place(tmp_path):
     assert not [key for key in lines if key[0] in ("protocol", "table_3")]
 
 
-def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_and_several_sizes_are_a_panel(
+def test_figures_2_and_5_show_shared_decoders_with_a_panel_a_size(
     tmp_path,
 ):
     rows = {c.row for c in exhibit("figure_2", tmp_path).cells}

@@ -49,7 +49,7 @@ def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
     save(EXPECTED, name, RESULTS, tmp_path)
 
 
-def test_the_papers_models_stand_in_a_triangle_and_their_minus_signs_are_counted(tmp_path):
+def test_the_papers_models_form_a_triangle_with_minus_signs_counted(tmp_path):
     table = draw(EXPECTED, "correlations", RESULTS, tmp_path)
     cells = at(table)
     assert cells["latent semantics (LSA)", "entity grid, role transitions"].value == 0.02
@@ -91,7 +91,7 @@ def test_simulated_raters_are_told_and_say_nothing_of_people(tmp_path):
     )
 
 
-def test_a_distance_is_turned_and_differences_are_corrected_for_their_number(tmp_path):
+def test_a_distance_is_turned_and_differences_are_corrected_for_number(tmp_path):
     table = draw(EXPECTED, "meta_evaluation", RESULTS, tmp_path)
     turned = next(c for c in table.cells if c.row.startswith("Jiang"))
     assert (turned.value, turned.low, turned.high) == pytest.approx((0.4, 0.35, 0.45))
@@ -103,7 +103,7 @@ def test_a_distance_is_turned_and_differences_are_corrected_for_their_number(tmp
     assert "2 have an interval without 0" in note
 
 
-def test_a_blind_scorer_has_no_value_and_the_ledger_says_why_nothing_stands_beside_a_number(
+def test_a_blind_scorer_has_no_value_and_the_ledger_says_why(
     tmp_path,
 ):
     table = draw(EXPECTED, "matrix", RESULTS, tmp_path)
@@ -143,7 +143,7 @@ RESPONSES = Results([Record("facts", "score", "corruptions", "data", task="sound
                    response("word_ppl", "mixed_language", 0.05, p_value=0.2)])  # fmt: skip
 
 
-def test_a_cell_is_the_paired_difference_and_the_figure_on_the_scale_of_each_critic(tmp_path):
+def test_a_cell_is_the_paired_difference_the_figure_in_each_critics_scale(tmp_path):
     table = draw(MATRIX, "corruption_matrix", RESPONSES, tmp_path)
     cells = at(table)
     own = cells["verified facts", "false fact"]

@@ -128,7 +128,7 @@ def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
     )
 
 
-def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp_path):
+def test_writers_in_their_own_top_two_are_compared_with_chance(tmp_path):
     (chance,) = RESULTS.where(metric="own_top_two_by_chance")
     assert chance.value == 1.0, "two writers are always in their own top two"
     many = [
@@ -142,7 +142,7 @@ def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp
     assert recognised.rows[0].contrast.value == pytest.approx(0.4 - 2 / 8)
 
 
-def test_classes_stand_beside_the_commonest_one_and_intervals_of_means_shrink_with_texts(tmp_path):
+def test_classes_stand_beside_the_commonest_one_and_means_get_surer(tmp_path):
     cells = {
         place: c.value for place, c in at(draw(EXPECTED, "table_6", RESULTS, tmp_path)).items()
     }
