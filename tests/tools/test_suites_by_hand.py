@@ -317,7 +317,7 @@ def test_a_pool_of_several_suites_is_a_result_of_its_own(names, pools, monkeypat
         assert (found[2].suite, found[2].p_value) == ("all", 0.25) and math.isnan(found[2].chance)
 
 
-def test_an_untrained_network_has_the_seeds_weights_and_none_of_the_trained_ones():
+def test_an_untrained_network_has_the_seeds_weights_alone():
     class Network(torch.nn.Linear):
         def __init__(self, config):
             super().__init__(config, config)

@@ -506,7 +506,7 @@ def test_steps_are_near_one_on_the_texts_that_taught_and_larger_on_others():
     assert "near 1 on the texts that taught it, more on others" in STEPS
 
 
-def test_a_loss_draws_two_numbers_a_triplet_and_looks_at_its_documents_rows(monkeypatch):
+def test_a_loss_draws_two_numbers_a_triplet_from_its_documents_rows(monkeypatch):
     asked = []
     draws = torch.rand((2, 2), generator=torch.Generator().manual_seed(3))
 

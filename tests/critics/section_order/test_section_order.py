@@ -430,7 +430,7 @@ def test_accuracy_counts_titled_sections_and_excludes_texts_without_any():
     assert errors.TitleAccuracy().score_of(statistics) == 2 / 3
 
 
-def test_titles_that_a_classifier_learns_are_those_of_training_articles_alone():
+def test_a_classifier_learns_titles_of_training_articles_alone():
     articles = [
         Document("a", "train", (Section("c", "x"), Section("a", "x"), Section(None, "x"))),
         Document("b", "train", (Section("a", "x"),)),
