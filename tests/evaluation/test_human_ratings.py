@@ -239,7 +239,7 @@ def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
     mixed = a + b + 0.3 * rng.normal(size=300)
     model = stepwise({"mixed": mixed, "a": a, "b": b}, a + b + 0.01 * rng.normal(size=300))
     assert set(model.names) == {"a", "b"}
-    refuses("of one mark", stepwise, columns, np.ones(200))
+    refuses("all of one rating", stepwise, columns, np.ones(200))
 
 
 def test_wilson_equals_newcombes_printed_examples():
