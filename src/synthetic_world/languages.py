@@ -80,7 +80,7 @@ def parallel_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object])
         word_languages.append([number] * len(words))
     truth = {
         "language": np.array(languages, dtype=np.int64),
-        "language_names": np.array(LANGUAGES, dtype=np.str_),
+        "language_names": np.array(LANGUAGES),
         **ragged("word_language", word_languages, np.int64),
     }
     closed_forms = {

@@ -585,3 +585,9 @@ def test_bits_of_the_growing_cache_are_those_of_the_cache_that_copies(kind):
             network(input_ids=torch.tensor([[1]]), past_key_values=cache, use_cache=True)
         places.add(cache.layers[0].keys.data_ptr())
     assert len(places) == 1  # single tokens move nothing that has room
+
+
+def test_scores_of_any_size_are_inverted_up_to_the_last_token_with_mass():
+    scores = torch.tensor([[800.0, 800.0, -800.0]], dtype=torch.float64)
+    for share, token in ((0.25, 0), (0.5, 1), (0.75, 1), (1.0, 1)):
+        assert sampling.inverted(scores, np.array([share])).tolist() == [token]

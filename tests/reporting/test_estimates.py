@@ -1,17 +1,20 @@
 """Numbers with intervals: signs, logarithms, and verdicts at the edge of a margin."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
+from longform.results import Record, Results
 from longform_lab.reporting.estimates import Estimate
+from longform_lab.reporting.printed import Expected
 from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, UNDECIDED, decide
 
 
 @pytest.mark.parametrize(
     ("given", "ends"),
     [((-3.0, -4.0, -1.0), (3.0, 1.0, 4.0)), ((1.0, -2.0, 3.0), (1.0, 0.0, 3.0)),
-     ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0)), ((-2.0, None, None), (2.0, None, None))],
+     ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0)), ((-2.0, None, None), (2.0, None, None)), ((-2.0, None, 3.0), (2.0, None, 3.0))],
 )  # fmt: skip
 def test_an_absolute_value_reflects_its_interval_or_begins_at_zero(given, ends):
     found = Estimate(*given, units=50).absolute()
@@ -48,3 +51,11 @@ def test_a_higher_level_or_more_comparisons_stretch_the_interval():
     assert decide("order", found, 0.0, level=0.99) == UNDECIDED  # 1 - 0.8 * 2.576 / 1.96 < 0
     assert decide("order", found, 0.0, comparisons=5) == UNDECIDED  # the same quantile, 2.576
     assert decide("order", found, 0.0, level=0.9) == HOLDS
+
+
+def test_of_several_systems_the_first_listed_stands_beside_what_is_printed():
+    records = [Record("c", "m", system=name, value=float(ord(name))) for name in "ab"]
+    where = {"metric": "m", "system": ["b", "a"]}
+    printed = SimpleNamespace(where=where, fact=None, times=1.0, table="t", name="n")
+    found = Expected._ours(SimpleNamespace(paper="p"), printed, Results(records), None)
+    assert found.value == ord("b")

@@ -142,3 +142,8 @@ def test_an_order_is_undone_by_its_record():
     assert permutations.restored(units, edit) == list("abcd")
     units, edit = permutations.shuffled(list("ab"), np.random.default_rng(1))
     assert (units, edit) == (["b", "a"], {"kind": "shuffle", "order": [1, 0]})
+
+
+def test_a_connective_begins_with_a_capital_only_where_that_is_asked_for():
+    assert permutations.connective_replaced("So it is", 0, 2, "but")[0] == "but it is"
+    assert permutations.connective_replaced("So it is", 0, 2, "but", True)[0] == "But it is"

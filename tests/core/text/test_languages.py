@@ -74,3 +74,8 @@ def test_latin_range_holds_letters_of_latin_script_and_no_others():
         if chr(code).isalpha() and "LATIN" in unicodedata.name(chr(code))
     ]
     assert set(letters) <= members
+
+
+def test_half_of_the_letters_and_thirty_words_are_enough_to_decide():
+    assert looks_english("ab 中文") and not looks_english("ab 中文字")
+    assert looks_english("zzz " * 29) and not looks_english("zzz " * 30)

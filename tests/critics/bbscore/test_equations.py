@@ -12,7 +12,7 @@ from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
 from longform.criticize.panels import STEPS
-from longform.critics.bbscore import bridge
+from longform.critics.bbscore import bridge, ranker
 from longform.critics.bbscore import read as reading
 from longform.critics.bbscore import train as training
 from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, diffusion, identity, path
@@ -527,3 +527,11 @@ def test_a_loss_draws_two_numbers_a_triplet_from_its_documents_rows(monkeypatch)
     loss = training.BridgeEncoder.loss(module, torch.tensor([3, 7]), "train", rng)
     assert float(loss) == 0 + 1 + 2 + 5 + 6 + 7
     assert torch.equal(asked[0], draws)
+
+
+def test_values_below_zero_are_damped_between_layers_alone():
+    layers = ((np.eye(1), np.zeros(1)), (np.full((1, 1), 2.0), np.array([-3.0])))
+    network = SimpleNamespace(layers=layers, order_features=lambda unit, orders: orders)
+    network._standard = lambda features: features
+    values = BridgeRanker.order_scores(network, None, np.array([[2.0], [-4.0]]))
+    assert values.tolist() == [1.0, 2 * (ranker.SLOPE * -4) - 3]

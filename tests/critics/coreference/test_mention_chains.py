@@ -116,6 +116,14 @@ def test_modified_discounts_of_hand_made_counts_of_counts():
         (1 - 2 * y * 4 / 8, 2 - 3 * y * 2 / 4, 3 - 4 * y * 1 / 2)
     )
     assert score.modified_discounts(np.array([1, 3, 3])) == (0.5, 1.0, 1.5)
+    of_zero = {
+        (4, 1, 1, 0): (2 / 3, 0, 3),
+        (4, 2, 2, 3): (0.5, 0.5, 0),
+        (4, 2, 2, 4): (0.5, 1.0, 1.5),
+    }
+    for counts_of_counts, discounts in of_zero.items():
+        counts = np.repeat([1, 2, 3, 4], counts_of_counts)
+        assert score.modified_discounts(counts) == pytest.approx(discounts)
     assert score.absolute_discount(counts) == pytest.approx(8 / 16)
     assert score.absolute_discount(np.array([2, 2, 5])) == 0.5
 

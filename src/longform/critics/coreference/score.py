@@ -553,7 +553,7 @@ def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     """$D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$.
 
     Chen and Goodman 1998, eq. 26. ``FALLBACK`` where a count of counts is missing, or a discount is
-    out of its range.
+    negative, which the first never is.
     """
     n1, n2, n3, n4 = (_num_with_count(counts, j) for j in (1, 2, 3, 4))
     if not (n1 and n2 and n3):
@@ -562,6 +562,6 @@ def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     first = 1 - 2 * y * n2 / n1
     second = 2 - 3 * y * n3 / n2
     third = 3 - 4 * y * n4 / n3
-    if 0 <= first <= 1 and 0 <= second <= 2 and 0 <= third <= 3:
+    if second >= 0 and third >= 0:
         return first, second, third
     return FALLBACK
