@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +92,15 @@ def learn_tuned(
     # 1. The inner folds.
     names = [document.unit_id for document in usable]
     fold = _folds(len(usable), inner, generator("tuned ranking", *names))
-    # 2. Every choice; the first of the best.
-    best = -1.0
+    # 2. Every choice with its accuracy; of equals the first is taken.
+    tried = []
     for features in choices:
         rows = [better - worse for better, worse in _pairs(usable, features)]
         for factor in penalties:
-            accuracy = _inner_accuracy(rows, fold, factor)
-            if accuracy > best:
-                best = accuracy
-                chosen = GridRanker(features), rows, factor
-    # 3. That one on all training documents.
-    ranker, rows, factor = chosen
-    return replace(ranker, weights=scaled_weights(rows, factor))
+            tried.append((_inner_accuracy(rows, fold, factor), factor, features, rows))
+    _, factor, features, rows = max(tried, key=itemgetter(0))
+    # 3. The best one on all training documents.
+    return replace(GridRanker(features), weights=scaled_weights(rows, factor))
 
 
 def _folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:

@@ -8,6 +8,7 @@ checker's place.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 from operator import attrgetter
 from typing import Any
 
@@ -343,10 +344,8 @@ MARKS = {  # a strategy, the same mark in every figure
     "contrastive": "d",
 }
 FILLS = ("full", "none", "left", "bottom")  # of models' marks, beside their colours
-HUES = {}  # by strategy, where colours are not the models'
-for number, name_of_strategy in enumerate(MARKS):
-    HUES[name_of_strategy] = COLOURS[number % len(COLOURS)]
-HUES["human"] = REAL_TEXT
+# Colours by strategy, where colours are not the models'.
+HUES = dict(zip(MARKS, cycle(COLOURS), strict=False)) | {"human": REAL_TEXT}
 
 
 def _cell(row: str, record: Record, given: Given) -> Cell:
