@@ -197,6 +197,12 @@ def tracked_bytes() -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
+def script_folders() -> list[Path]:
+    """The folders outside the packages that have scripts."""
+    folders = {path.parent for path in (ROOT / "experiments").glob("*/*.py")}
+    return [ROOT / "benchmarks", *sorted(folders)]
+
+
 def rooms() -> list[Path]:
     """The packages, their folders, and the folder of each critic."""
     folders = []
@@ -209,6 +215,7 @@ def rooms() -> list[Path]:
 def main() -> None:
     """Print the density of each room, the figures, and the stages that an edit makes stale."""
     print(*density.table(rooms(), SOURCES), sep="\n")
+    print(*density.table(script_folders(), ROOT), sep="\n")
     for name, figure in figures().items():
         print(f"{figure:6} {name}")
     for folder in critics():
