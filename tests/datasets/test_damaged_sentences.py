@@ -52,8 +52,9 @@ def test_what_a_reader_drops_in_silence_is_damage(program, dump, monkeypatch):
 
 
 def test_notes_are_not_text(program):
-    assert [place.name for place in program.places(WIKITEXT)] == ["convert", "strange", "<sup>"]
-    assert Counter(place.before[-1] for place in program.places(WIKITEXT)) == {
+    occurrences = list(program.occurrences(WIKITEXT))
+    assert [occurrence.name for occurrence in occurrences] == ["convert", "strange", "<sup>"]
+    assert Counter(occurrence.before[-1] for occurrence in occurrences) == {
         "of": 1,
         "in": 1,
         "10": 1,
