@@ -8,7 +8,6 @@ checker's place.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle
 from operator import attrgetter
 from typing import Any
 
@@ -344,8 +343,22 @@ MARKS = {  # a strategy, the same mark in every figure
     "contrastive": "d",
 }
 FILLS = ("full", "none", "left", "bottom")  # of models' marks, beside their colours
-# Colours by strategy, where colours are not the models'.
-HUES = dict(zip(MARKS, cycle(COLOURS), strict=False)) | {"human": REAL_TEXT}
+# Colours by strategy, where colours are not the models': one for those that go about it alike.
+SAMPLING, SEARCH, BOTH, *_ = COLOURS
+HUES = {
+    "human": REAL_TEXT,
+    "top_k": SAMPLING,
+    "top_p": SAMPLING,
+    "min_p": SAMPLING,
+    "typical": SAMPLING,
+    "greedy": SEARCH,
+    "beam": SEARCH,
+    "group_beam": SEARCH,
+    "sibling_beam": SEARCH,
+    "beam_blocked": SEARCH,
+    "delayed_beam": BOTH,
+    "contrastive": BOTH,
+}
 
 
 def _cell(row: str, record: Record, given: Given) -> Cell:
@@ -688,6 +701,7 @@ def trade_off(given: Given) -> Figure:
     caption = (
         f"Support against repetition, {given.label('corpus', 'test')}: supported sentences among "
         "all (SPG) and, counted once, among all (USPG), over different 4-grams as a share of the "
-        "human text's. Mark and colour are the strategy, bars 95 % intervals."
+        "human text's. A mark is a strategy, its colour a family: sampling, search, or something "
+        "of both. Bars are 95 % intervals."
     )
     return Figure(caption, _by_run_and_decoder(records, given), draw, (7.2, 3.8))

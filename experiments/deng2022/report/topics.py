@@ -408,7 +408,7 @@ def figure_7(given: Given) -> Figure:
             if record.value is not None:
                 dispersion = interval(record.value, record.low, record.high)
             title = f"{given.labels(record, 'system')}\ndispersion {dispersion}"
-            axes.set_title(title, pad=12)
+            axes.set_title(title)
 
     caption = (
         "Figure 7. Mixes of languages of sentences, a draw of the posterior each, over the simplex "

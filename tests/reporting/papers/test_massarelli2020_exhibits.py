@@ -7,7 +7,15 @@ from pathlib import Path
 import matplotlib.figure
 import pytest
 
-from experiments.massarelli2020.report import HUES, TABLE_1, chosen, in_order, label, strategy
+from experiments.massarelli2020.report import (
+    HUES,
+    MARKS,
+    TABLE_1,
+    chosen,
+    in_order,
+    label,
+    strategy,
+)
 from longform.critics.verifiability.reliability import CHOICES, read_answers
 from longform.results import Record, Results
 from longform_lab.reporting.pivot import Given
@@ -192,3 +200,11 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
 
 def test_people_are_grey_and_no_decoder_is():
     assert HUES["human"] == "0.3" and list(HUES.values()).count("0.3") == 1
+
+
+def test_a_decoder_has_the_colour_of_its_family_and_a_mark_of_its_own():
+    assert HUES.keys() == MARKS.keys()
+    assert len(set(MARKS.values())) == len(MARKS)
+    assert HUES["top_k"] == HUES["top_p"] == HUES["min_p"] == HUES["typical"]
+    assert HUES["greedy"] == HUES["beam"] == HUES["group_beam"] == HUES["beam_blocked"]
+    assert len({HUES["top_k"], HUES["beam"], HUES["delayed_beam"], HUES["human"]}) == 4
