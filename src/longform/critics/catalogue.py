@@ -145,6 +145,12 @@ def _perplexity() -> "type[TextCritic]":
     return Perplexity
 
 
+def _order_and_fluency() -> "type[TextCritic]":
+    from longform.critics.order_and_fluency.score import OrderAndFluency
+
+    return OrderAndFluency
+
+
 def _code_mixing() -> "type[TextCritic]":
     from longform.critics.code_mixing.score import CodeMixing
 
@@ -322,6 +328,15 @@ CATALOGUE: Mapping[str, Entry] = {
         "deng2022 section 4",
         needs="the folder of a causal language model, and pip install 'longform[models]'",
         costs="as the model reads: SmolLM2 270 words a second on one core",
+    ),
+    "order_and_fluency": Entry(
+        "OrderAndFluency",
+        _order_and_fluency,
+        "Is a text likelier than shuffles of it, fluent and without repetition, beside real texts?",
+        "ours on seven rated sets",
+        needs="the folder of a causal language model, and pip install 'longform[models]'; "
+        "ten real texts",
+        costs="as the model reads each text and three shuffles of it",
     ),
     "code_mixing": Entry(
         "CodeMixing",

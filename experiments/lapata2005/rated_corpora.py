@@ -1,0 +1,171 @@
+"""Seven sets of machine texts whose coherence people rated, and people's texts to learn from.
+
+FOLDER holds ``summeval/`` (``*_annotations.jsonl``), ``dialsummeval.jsonl``, ``cohesentia/``
+(``TrainData.json``, ``TestData.json``), ``hanna_llm_stories.csv``, ``hanna_metric_scores_llm.csv``
+and ``next/`` (``crowdsource``, ``inhouse``: ``roc.json``, ``wp.json``, ``cnn.json``; and
+``roc_human.txt`` and so on, which TheNextChapter calls ``GeneratedStories/*/sample_human.txt``).
+Nothing of them is in git; docs/data_cards/rated_texts.md says where they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from experiments.lapata2005.stories import cohesentia, hanna
+from longform.datasets.rated_texts import dialogue_summaries, rated_stories
+from longform.datasets.text_files import summeval
+from longform.documents import Corpus, Document, Section
+from longform.statistics.random_streams import generator
+
+POOLS = ("crowdsource", "inhouse")  # of TheNextChapter's raters; each read other stories
+MODELS_OF_COHESENTIA = "gpt-3"
+MOST_REAL = 300  # texts of people that critics learn from
+# Sources of each set in the order of the draw that the language model reads in one round.
+SOURCES_A_ROUND = {
+    "SummEval": 1,
+    "DialSummEval": 2,
+    "ROC": 3,
+    "WritingPrompts": 2,
+    "CNN": 1,
+    "CoheSentia": 5,
+    "HANNA": 1,
+}
+NAMES = tuple(SOURCES_A_ROUND)
+
+
+@dataclass(frozen=True)
+class RatedSet:
+    """Rated texts of one collection, sources in the order of the draw.
+
+    Attributes:
+        name: of the set.
+        texts: the rated ones, texts of one source together.
+        marks: float64 (texts, raters), nan where nobody rated.
+        rating: the mean over raters, float64 (texts,).
+        source: what each text was made from.
+        system: who wrote it.
+        real: texts of people (in CoheSentia of GPT-3, unrated here) that critics learn from.
+        references: people's texts of the same sources, which the language model reads too.
+    """
+
+    name: str
+    texts: list[Document]
+    marks: np.ndarray
+    rating: np.ndarray
+    source: np.ndarray
+    system: np.ndarray
+    real: list[Document]
+    references: list[Document]
+
+    def first(self, sources: int) -> RatedSet:
+        """The set of its first sources alone."""
+        names = list(dict.fromkeys(self.source.tolist()))[:sources]
+        rows = np.isin(self.source, names)
+        texts = [text for text, chosen in zip(self.texts, rows, strict=True) if chosen]
+        return replace(
+            self,
+            texts=texts,
+            marks=self.marks[rows],
+            rating=self.rating[rows],
+            source=self.source[rows],
+            system=self.system[rows],
+        )
+
+
+def rated_set(name: str, folder: Path) -> RatedSet:
+    """One of the seven sets, whole, in the order of the draw.
+
+    Args:
+        name: one of :data:`NAMES`.
+        folder: of the files.
+    """
+    if name == "SummEval":
+        return _drawn(name, summeval(raw=folder / "summeval"))
+    if name == "DialSummEval":
+        news = summeval(raw=folder / "summeval")
+        summaries = dialogue_summaries(raw=folder / "dialsummeval.jsonl")
+        return replace(_drawn(name, summaries), real=_people(news)[:MOST_REAL])
+    if name == "HANNA":
+        texts, marks = hanna(
+            folder / "hanna_llm_stories.csv", folder / "hanna_metric_scores_llm.csv"
+        )
+        stories = _of_one_writer(texts, marks["coherence"], "people")
+        return replace(_drawn(name, stories), real=_human_stories("wp", folder))
+    if name == "CoheSentia":
+        texts, marks = cohesentia(folder / "cohesentia")
+        drawn = _drawn(name, _of_one_writer(texts, marks["coherence"], MODELS_OF_COHESENTIA))
+        # nobody's own stories are there: critics learn from the last stories of the draw
+        return replace(drawn, real=[replace(text, split="train") for text in drawn.texts[-200:]])
+    kind = {"ROC": "roc", "WritingPrompts": "wp", "CNN": "cnn"}[name]
+    pools = [rated_stories(raw=folder / "next" / pool / f"{kind}.json") for pool in POOLS]
+    return replace(_drawn(name, _pooled(pools)), real=_human_stories(kind, folder))
+
+
+def _of_one_writer(texts: Sequence[Document], marks: np.ndarray, writer: str) -> Corpus:
+    """Stories each of which is a source of its own."""
+    truth = {
+        "marks": marks,
+        "cluster": np.array([text.id for text in texts]),
+        "system": np.array([writer] * len(texts)),
+    }
+    return Corpus([replace(text, split="test") for text in texts], truth, {})
+
+
+def _pooled(pools: Sequence[Corpus]) -> Corpus:
+    """Stories that two pools of raters read, each pool's ratings less their mean."""
+    documents: list[Document] = []
+    parts: dict[str, list[np.ndarray]] = {"marks": [], "cluster": [], "system": []}
+    for pool, corpus in zip(POOLS, pools, strict=True):
+        documents += [replace(text, id=f"{pool}/{text.id}") for text in corpus.documents]
+        parts["marks"].append(corpus.truth["marks"] - np.nanmean(corpus.truth["marks"]))
+        parts["cluster"].append(np.char.add(f"{pool}/", corpus.truth["cluster"]))
+        parts["system"].append(corpus.truth["system"])
+    truth = {key: np.concatenate(columns) for key, columns in parts.items()}
+    # GPT-3 goes by two names
+    truth["system"] = np.where(truth["system"] == "DAVINCI", "gpt3", truth["system"])
+    return Corpus(documents, truth, {})
+
+
+def _people(corpus: Corpus) -> list[Document]:
+    return [document for document in corpus.documents if document.split == "train"]
+
+
+def _human_stories(kind: str, folder: Path) -> list[Document]:
+    """People's stories to other openings than the rated ones, drawn by seed."""
+    stories = []
+    lines = (folder / "next" / f"{kind}_human.txt").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        _, _, story = line.partition("|||")
+        if story.strip():
+            section = Section(None, story.strip())
+            stories.append(Document(f"{kind}-human-{number}", "train", (section,)))
+    order = generator("rated sets", kind, "human stories").permutation(len(stories))
+    return [stories[place] for place in order[:MOST_REAL]]
+
+
+def _drawn(name: str, corpus: Corpus) -> RatedSet:
+    """The rated texts with their sources in an order drawn by seed."""
+    source = corpus.truth["cluster"]
+    names = np.array(list(dict.fromkeys(source.tolist())))
+    place_of = {}
+    for place, number in enumerate(generator("rated sets", name).permutation(len(names))):
+        place_of[names[number]] = place
+    order = np.argsort([place_of[one] for one in source], kind="stable")
+    is_rated = np.isfinite(corpus.truth["marks"]).any(axis=1)
+    rows = [row for row in order if is_rated[row]]
+    marks = corpus.truth["marks"][rows]
+    references = [corpus.documents[row] for row in order if not is_rated[row]]
+    return RatedSet(
+        name=name,
+        texts=[corpus.documents[row] for row in rows],
+        marks=marks,
+        rating=np.nanmean(marks, axis=1),
+        source=source[rows],
+        system=corpus.truth["system"][rows],
+        real=references[-MOST_REAL:],  # of other sources than those read first
+        references=references,
+    )

@@ -1,0 +1,139 @@
+"""What a language model says of a text, of shuffles of its sentences, and of each sentence."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from longform.documents import Document
+from longform.errors import ConfigError
+from longform.language_models import capacity
+from longform.language_models.log_probs import LogProbReader, open_reader
+from longform.language_models.tokenizers import end_ids, start_ids, windows
+from longform.language_models.trial import open_language_model
+from longform.statistics.random_streams import generator
+from longform.text.sentences import sentence_texts
+
+BATCH = 2  # full windows that are read at a time
+TRIES = 10  # orders that are drawn for each that is wanted, since equal ones count once
+
+
+class SentenceCosts(NamedTuple):
+    """What a text costs the model, in nats.
+
+    Attributes:
+        original: a token of the text, its end among them.
+        shuffled: likewise of each shuffle, float64 (shuffles,).
+        sentences: a token of each sentence in its place, float64 (sentences,).
+    """
+
+    original: float
+    shuffled: np.ndarray
+    sentences: np.ndarray
+
+
+def sentence_costs(
+    documents: Sequence[Document], model: Path, shuffles: int, seed: int, window: int | None
+) -> list[SentenceCosts]:
+    """Costs of texts and of other orders of their sentences.
+
+    Args:
+        documents: the texts, titles left out; sentences are joined by a blank.
+        model: folder of a causal language model.
+        shuffles: other orders of each text, fewer where it does not have so many.
+        seed: of the orders, with the text itself, so that equal texts have equal ones.
+        window: largest number of tokens that the model sees; None for all its positions.
+
+    Raises ConfigError: a window that the model does not have.
+    Raises BadInput: the folder holds no causal language model.
+    """
+    # 1. The model, and how many tokens it sees at once.
+    tokenizer, network = open_language_model(model)
+    positions = capacity.window_size(network)
+    size = positions if window is None else window
+    if not 2 <= size <= positions:
+        raise ConfigError(f"window is {size!r}, allowed is 2 to {positions}; name another")
+    reader = open_reader(network, BATCH * size, share=False, label="order and fluency")
+    # 2. Every text in its own order, then in others.
+    rows = []
+    versions_of = []
+    for document in documents:
+        sentences = sentence_texts(document.text)
+        versions = [" ".join(sentences), *other_orders(sentences, shuffles, seed)]
+        versions_of.append(len(versions))
+        for text in versions:
+            rows.append(_row(text, tokenizer))
+    nats = iter(_nats(rows, size, reader))
+    # 3. What belongs to each text.
+    costs = []
+    for document, num_versions in zip(documents, versions_of, strict=True):
+        original = next(nats)
+        shuffled = []
+        for _ in range(num_versions - 1):
+            shuffled.append(next(nats).mean())
+        by_sentence = _by_sentence(original, sentence_texts(document.text), tokenizer)
+        costs.append(SentenceCosts(float(original.mean()), np.array(shuffled), by_sentence))
+    return costs
+
+
+def other_orders(sentences: Sequence[str], shuffles: int, seed: int) -> list[str]:
+    """Different texts of the same sentences in other orders, at most ``shuffles``."""
+    original = " ".join(sentences)
+    rng = generator(seed, "order and fluency", original)
+    texts: dict[str, None] = {}
+    for _ in range(TRIES * shuffles):
+        order = rng.permutation(len(sentences))
+        text = " ".join(sentences[index] for index in order)
+        if text != original:
+            texts[text] = None
+        if len(texts) == shuffles:
+            break
+    return list(texts)
+
+
+def _row(text: str, tokenizer: Any) -> list[int]:
+    """Begin token, tokens, end token."""
+    tokens = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    return [*start_ids(tokenizer), *tokens, *end_ids(tokenizer)]
+
+
+def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> list[np.ndarray]:
+    """Minus the log-probability of each row's tokens from the second on, float64 a row.
+
+    Args:
+        rows: token ids of each text.
+        size: tokens of a window; a longer row is read in windows that overlap.
+        reader: of the network.
+    """
+    # 1. Log-probabilities of all windows.
+    pieces = []
+    for row in rows:
+        for start, stop, _ in windows(len(row), size):
+            pieces.append(tuple(row[start:stop]))
+    readings = iter(reader.read(pieces))
+    # 2. A window's first reading is of its token start + 1; it gives those from ``scored`` on.
+    nats = []
+    for row in rows:
+        parts = []
+        for start, _, scored in windows(len(row), size):
+            parts.append(next(readings)[scored - start - 1 :])
+        nats.append(-np.concatenate(parts).astype(np.float64))
+    return nats
+
+
+def _by_sentence(nats: np.ndarray, sentences: Sequence[str], tokenizer: Any) -> np.ndarray:
+    """Mean nats of the tokens that end in each sentence; nan for a sentence without a token."""
+    encoded = tokenizer(
+        " ".join(sentences), add_special_tokens=False, verbose=False, return_offsets_mapping=True
+    )
+    # 1. Where each scored token ends; without a begin token the first one is not scored.
+    spans = np.array(encoded["offset_mapping"])
+    stops = spans[:, 1] if start_ids(tokenizer) else spans[1:, 1]
+    lengths = np.array(list(map(len, sentences)))
+    sentence_ends = np.cumsum(lengths + 1)
+    sentence_of = np.searchsorted(sentence_ends, stops)
+    # 2. Means; the end token belongs to no sentence.
+    counts = np.bincount(sentence_of, minlength=len(sentences))
+    totals = np.bincount(sentence_of, nats[: len(sentence_of)], minlength=len(sentences))
+    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
