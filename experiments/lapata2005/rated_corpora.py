@@ -24,6 +24,7 @@ from longform.statistics.random_streams import generator
 POOLS = ("crowdsource", "inhouse")  # of TheNextChapter's raters; each read other stories
 MODELS_OF_COHESENTIA = "gpt-3"
 MOST_REAL = 300  # texts of people that critics learn from
+COHESENTIA_REAL = 200  # of its stories, from which critics learn instead
 # Sources of each set in the order of the draw that the language model reads in one round.
 SOURCES_A_ROUND = {
     "SummEval": 1,
@@ -98,8 +99,9 @@ def rated_set(name: str, folder: Path) -> RatedSet:
     if name == "CoheSentia":
         texts, marks = cohesentia(folder / "cohesentia")
         drawn = _drawn(name, _of_one_writer(texts, marks["coherence"], MODELS_OF_COHESENTIA))
-        # nobody's own stories are there: critics learn from the last stories of the draw
-        return replace(drawn, real=[replace(text, split="train") for text in drawn.texts[-200:]])
+        # people's stories are not there: critics learn from the last stories of the draw
+        real = [replace(text, split="train") for text in drawn.texts[-COHESENTIA_REAL:]]
+        return replace(drawn.first(len(drawn.texts) - COHESENTIA_REAL), real=real)
     kind = {"ROC": "roc", "WritingPrompts": "wp", "CNN": "cnn"}[name]
     pools = [rated_stories(raw=folder / "next" / pool / f"{kind}.json") for pool in POOLS]
     return replace(_drawn(name, _pooled(pools)), real=_human_stories(kind, folder))

@@ -11,6 +11,7 @@ by seed. Every critic is turned so that a positive correlation speaks for it.
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import sys
 import time
@@ -21,6 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments.lapata2005.rated_choice import (
+    FEWEST_TEXTS,
+    measures_of,
+    reference_units,
+    sources_read,
+)
 from experiments.lapata2005.rated_corpora import NAMES, RatedSet, rated_set
 from experiments.lapata2005.rated_readings import Reading, cached, key_of
 from experiments.lapata2005.summeval import (
@@ -34,6 +41,7 @@ from experiments.lapata2005.summeval import (
     within,
 )
 from longform.critics.bbscore.score import BBScore, JointBridge
+from longform.critics.order_and_fluency.score import OrderAndFluency
 from longform.documents import Corpus
 from longform.evaluation.agreement import clustered_interval, correlate, leave_one_out
 from longform.files.artefacts import read_json, write_json
@@ -43,7 +51,8 @@ from longform.statistics.sum_scored import unit_scores
 from longform.text.sentences import sentence_texts
 
 RESAMPLES = 1000
-FEWEST_SYSTEMS = 4  # of which means are correlated
+FEWEST_SOURCES = 5  # over which an interval is resampled
+FEWEST_SYSTEMS = 5  # of which means are correlated
 SHORT_NAMES = {
     "role transitions, history 1": "entity grid",
     "ranking grid, length 2": "ranking grid",
@@ -172,7 +181,9 @@ def rows_of(rated: RatedSet, values: Mapping[str, np.ndarray]) -> list[dict[str,
             "texts": int(np.isfinite(scores).sum()),
             "sources": len(np.unique(rated.source)),
         }
-        for kind, cell in cells(rated, scores, lengths, name).items():
+        few = row["texts"] < FEWEST_TEXTS or row["sources"] < FEWEST_SOURCES
+        of_critic = {} if few else cells(rated, scores, lengths, name)
+        for kind, cell in of_critic.items():
             row |= {kind + " r": cell.value, kind + " low": cell.low, kind + " high": cell.high}
         rows.append(row)
     return rows
@@ -205,35 +216,38 @@ def kept_values(rated: RatedSet, scratch: Path) -> Values:
 def main(folder: Path, scratch: Path) -> None:
     """Measure what is missing and write the table."""
     readings = cached(scratch / "readings.jsonl")
+    sets = [rated_set(name, folder) for name in NAMES]
+    critic = OrderAndFluency().fit(reference_units(sets, readings))
     rows = []
-    for name in NAMES:
-        rated = rated_set(name, folder)
+    for rated in sets:
+        name = rated.name
         values = kept_values(rated, scratch)
         rows += raters_row(rated) + rows_of(rated, values)
         # what the model read: whole sources of the draw
-        num_read = _sources_read(rated, readings)
-        part = rated.first(num_read)
-        if num_read:
+        part = rated.first(sources_read(rated, readings))
+        if part.texts:
             of_texts = [readings[key_of(name, text)] for text in part.texts]
             lengths = {length: values[length][: len(part.texts)] for length in LENGTHS}
-            judged = rows_of(part, model_values(of_texts) | lengths)
-            rows += [row for row in judged if row["critic"] not in LENGTHS]
+            units = measures_of(name, part.texts, readings)
+            together = {"order and fluency": unit_scores(critic, units)}
+            judged = rows_of(part, model_values(of_texts) | together | lengths)
+            rows += [row | _cost(row["critic"], of_texts) for row in judged[: -len(LENGTHS)]]
         print(f"{name}: {len(rated.texts)} texts, {len(part.texts)} read", flush=True)
     write_rows(rows, Path(__file__).with_suffix(".csv"))
 
 
-def _sources_read(rated: RatedSet, readings: Mapping[str, Reading]) -> int:
-    """How many sources from the first on have all their texts read."""
-    read: dict[str, bool] = {}
-    for text, source in zip(rated.texts, rated.source.tolist(), strict=True):
-        read[source] = read.get(source, True) and key_of(rated.name, text) in readings
-    flags = [*read.values(), False]
-    return flags.index(False)
+def _cost(critic: str, readings: Sequence[Reading]) -> dict[str, float]:
+    """What a text costs a critic that reads it with the language model."""
+    if critic == "chat mark":
+        tokens = float(np.mean([reading.mark_tokens for reading in readings]))
+        seconds = float(np.mean([reading.mark_seconds for reading in readings]))
+        return {"tokens a text": tokens, "seconds a text": seconds}
+    return {"seconds a text": float(np.mean([reading.seconds for reading in readings]))}
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """The table as CSV; a cell that does not exist is empty."""
-    columns = list(rows[-1])
+    columns = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
