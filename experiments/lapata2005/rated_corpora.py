@@ -43,14 +43,12 @@ class RatedSet:
     """Rated texts of one collection, sources in the order of the draw.
 
     Attributes:
-        name: of the set.
         texts: the rated ones, texts of one source together.
-        marks: float64 (texts, raters), nan where nobody rated.
-        rating: the mean over raters, float64 (texts,).
+        marks: float64 (texts, raters), nan where nobody rated; ``rating`` is their mean.
         source: what each text was made from.
         system: who wrote it.
-        real: texts of people (in CoheSentia of GPT-3, unrated here) that critics learn from.
-        references: people's texts of the same sources, which the language model reads too.
+        real: texts of people that critics learn from.
+        references: people's texts of the same sources.
     """
 
     name: str

@@ -1,11 +1,10 @@
 """Critics against raters on seven sets of machine texts: one table, from what is cached.
 
 ``PYTHONPATH=src:. python experiments/lapata2005/rated_sets.py FOLDER SCRATCH`` measures what SCRATCH
-does not hold yet and writes rated_sets.csv beside this script. FOLDER is as in rated_corpora.py,
-SCRATCH has ``readings.jsonl`` of rated_readings.py, which is run first.
-
-Cheap critics judge every rated text; what the language model reads is the first sources of a draw
-by seed. Every critic is turned so that a positive correlation speaks for it.
+does not hold yet and writes rated_sets.csv, and rated_choice.csv: every choice of the measures of
+OrderAndFluency, counted alike. FOLDER is as in rated_corpora.py, SCRATCH has ``readings.jsonl`` of
+rated_readings.py. Cheap critics judge every rated text; what the language model reads is the first
+sources of a draw by seed. Every critic is turned so that a positive correlation speaks for it.
 """
 
 from __future__ import annotations
@@ -16,18 +15,12 @@ import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.lapata2005.rated_choice import (
-    FEWEST_TEXTS,
-    measures_of,
-    reference_units,
-    sources_read,
-)
 from experiments.lapata2005.rated_corpora import NAMES, RatedSet, rated_set
 from experiments.lapata2005.rated_readings import Reading, cached, key_of
 from experiments.lapata2005.summeval import (
@@ -41,8 +34,8 @@ from experiments.lapata2005.summeval import (
     within,
 )
 from longform.critics.bbscore.score import BBScore, JointBridge
-from longform.critics.order_and_fluency.score import OrderAndFluency
-from longform.documents import Corpus
+from longform.critics.order_and_fluency.score import MEASURES, OrderAndFluency, TextMeasures
+from longform.documents import Corpus, Document
 from longform.evaluation.agreement import clustered_interval, correlate, leave_one_out
 from longform.files.artefacts import read_json, write_json
 from longform.language_models import sentence_features
@@ -51,50 +44,34 @@ from longform.statistics.sum_scored import unit_scores
 from longform.text.sentences import sentence_texts
 
 RESAMPLES = 1000
+FEWEST_TEXTS = 20  # for a correlation
 FEWEST_SOURCES = 5  # over which an interval is resampled
 FEWEST_SYSTEMS = 5  # of which means are correlated
-SHORT_NAMES = {
-    "role transitions, history 1": "entity grid",
-    "ranking grid, length 2": "ranking grid",
-    "overlap": "shared nouns",
-    "LSA": "LSA",
-    "BBScore, frozen MiniLM": "BBScore",
-    "joint bridge density, frozen MiniLM": "joint bridge density",
-    "persons, 5-grams of mentions (a perplexity)": "persons",
-    "repeated 4-grams (lower is better)": "few repeated 4-grams",
-    "distinct 4-grams": "distinct 4-grams",
+# Critics by the names of summeval.py, ours, and 1 or -1 so that more is better.
+CHEAP = {
+    "role transitions, history 1": ("entity grid", 1),
+    "ranking grid, length 2": ("ranking grid", 1),
+    "overlap": ("shared nouns", 1),
+    "LSA": ("LSA", 1),
+    "BBScore, frozen MiniLM": ("BBScore", -1),
+    "joint bridge density, frozen MiniLM": ("joint bridge density", -1),
+    "persons, 5-grams of mentions (a perplexity)": ("persons", -1),
+    "repeated 4-grams (lower is better)": ("few repeated 4-grams", -1),
+    "distinct 4-grams": ("distinct 4-grams", 1),
 }
-LOWER_IS_BETTER = {"BBScore", "joint bridge density", "persons", "few repeated 4-grams"}
 LENGTHS = ("sentences (a length)", "words (a length)")
 Values = dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A correlation with its 95 % interval; nan where there is none."""
-
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
+Row = dict[str, Any]
 
 
 def cheap_values(rated: RatedSet, scratch: Path) -> Values:
-    """Scores of every text by critics that read no language model, and both lengths.
-
-    Args:
-        rated: the whole set.
-        scratch: where the sentence features of the set lie while they are made.
-    """
-    # 1. Critics learn from people's texts.
+    """Scores of every text by critics that read no language model, and both lengths."""
     real = [replace(text, split="train") for text in rated.real]
     corpus = Corpus([*real, *rated.texts])
     values = grid_values(corpus, None) | chain_values(corpus) | _path_values(corpus, scratch)
-    # 2. The rated texts alone, each critic turned so that more is better.
     turned: Values = {}
-    for name, short in SHORT_NAMES.items():
-        sign = -1.0 if short in LOWER_IS_BETTER else 1.0
+    for name, (short, sign) in CHEAP.items():
         turned[short] = sign * values[name][len(real) :]
-    # 3. Lengths as they are.
     sentences = [len(sentence_texts(text.text)) for text in rated.texts]
     words = [len(text.text.split()) for text in rated.texts]
     lengths = np.array([sentences, words], dtype=np.float64)
@@ -102,103 +79,20 @@ def cheap_values(rated: RatedSet, scratch: Path) -> Values:
 
 
 def _path_values(corpus: Corpus, scratch: Path) -> Values:
-    """BBScore and the joint density over MiniLM's features as they are."""
-    folder = scratch / "minilm"
-    folder.mkdir(parents=True, exist_ok=True)
-    sentence_features.fit(
-        documents=corpus.documents,
-        base=scratch,
-        name="rated sets",
-        splitter="rules",
-        package=PACKAGE,
-    ).save(folder)
-    predictions = bridge_paths.read(
-        documents=corpus.documents, truth={}, reader=folder, name="rated sets", splitter="rules"
+    """BBScore and the joint density over MiniLM's features as they are, kept in ``scratch``."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    name = {"name": "rated sets", "splitter": "rules"}
+    features = sentence_features.fit(
+        documents=corpus.documents, base=scratch, package=PACKAGE, **name
     )
+    features.save(scratch)
+    predictions = bridge_paths.read(documents=corpus.documents, truth={}, reader=scratch, **name)
     units = paths(predictions)
     real = [unit for unit in units if unit.split == "train"]
-    values = {}
-    critics = {
-        "BBScore, frozen MiniLM": BBScore(),
-        "joint bridge density, frozen MiniLM": JointBridge(),
-    }
-    for name, critic in critics.items():
-        values[name] = unit_scores(critic.fit(real), units)
-    return values
-
-
-def model_values(readings: Sequence[Reading]) -> Values:
-    """Scores by what the language model read, turned so that more is better."""
     return {
-        "low word perplexity": -np.array([reading.word_perplexity for reading in readings]),
-        "own order": np.array([reading.own_order for reading in readings]),
-        "mild worst sentence": -np.array([reading.worst_sentence for reading in readings]),
-        "chat mark": np.array([reading.mark for reading in readings]),
+        "BBScore, frozen MiniLM": unit_scores(BBScore().fit(real), units),
+        "joint bridge density, frozen MiniLM": unit_scores(JointBridge().fit(real), units),
     }
-
-
-def cells(rated: RatedSet, values: np.ndarray, lengths: np.ndarray, name: str) -> dict[str, Cell]:
-    """The correlations of one critic with the mean rating.
-
-    Args:
-        rated: the texts.
-        values: of the critic, float64 (texts,).
-        lengths: float64 (texts, 2); ranks of them are taken out for the last cell.
-        name: of the critic, for the draws.
-    """
-    rng = generator("rated sets", rated.name, name)
-    value = correlate("spearman", values, rated.rating).value
-    low, high = clustered_interval("spearman", values, rated.rating, rated.source, rng, RESAMPLES)
-    row = {"texts": Cell(value, low, high), "within": Cell(), "systems": Cell()}
-    # ranks within each system, where there are several
-    is_scored = np.isfinite(values)
-    systems = np.unique(rated.system)
-    if len(systems) > 1:
-        own = within(values, rated.system)
-        people = within(np.where(is_scored, rated.rating, np.nan), rated.system)
-        low, high = clustered_interval("pearson", own, people, rated.source, rng, RESAMPLES)
-        row["within"] = Cell(correlate("pearson", own, people).value, low, high)
-    if len(systems) >= FEWEST_SYSTEMS:
-        people = means(np.where(is_scored, rated.rating, np.nan), rated.system)
-        by_system = correlate("spearman", means(values, rated.system), people)
-        row["systems"] = Cell(by_system.value, by_system.low, by_system.high)
-    if name in LENGTHS:
-        row["equal length"] = Cell()
-    else:
-        left = at_equal_length(values, rated.rating, lengths, rated.source, rng)
-        row["equal length"] = Cell(left["value"], left["low"], left["high"])
-    return row
-
-
-def rows_of(rated: RatedSet, values: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """A row of the table for each critic over the same texts."""
-    lengths = np.column_stack([values[name] for name in LENGTHS])
-    rows = []
-    for name, scores in values.items():
-        row: dict[str, Any] = {
-            "set": rated.name,
-            "critic": name,
-            "texts": int(np.isfinite(scores).sum()),
-            "sources": len(np.unique(rated.source)),
-        }
-        few = row["texts"] < FEWEST_TEXTS or row["sources"] < FEWEST_SOURCES
-        of_critic = {} if few else cells(rated, scores, lengths, name)
-        for kind, cell in of_critic.items():
-            row |= {kind + " r": cell.value, kind + " low": cell.low, kind + " high": cell.high}
-        rows.append(row)
-    return rows
-
-
-def raters_row(rated: RatedSet) -> list[dict[str, Any]]:
-    """Each rater with the mean of the others, where texts have several (Pearson)."""
-    ratings = rated.marks.T
-    often = ratings[np.isfinite(ratings).sum(axis=1) >= 20]
-    if len(often) < 2:
-        return []
-    agreed = leave_one_out(often, generator("rated sets", rated.name, "raters"))
-    row: dict[str, Any] = {"set": rated.name, "critic": "a rater (Pearson)"}
-    row |= {"texts": len(rated.texts), "sources": len(np.unique(rated.source))}
-    return [row | {"texts r": agreed.value, "texts low": agreed.low, "texts high": agreed.high}]
 
 
 def kept_values(rated: RatedSet, scratch: Path) -> Values:
@@ -207,58 +101,175 @@ def kept_values(rated: RatedSet, scratch: Path) -> Values:
     if not path.is_file():
         start = time.process_time()
         values = cheap_values(rated, scratch / rated.name)
-        columns = {name: np.where(np.isnan(row), None, row) for name, row in values.items()}
-        write_json(path, {name: row.tolist() for name, row in columns.items()})
+        write_json(path, {name: row.tolist() for name, row in values.items()})
         print(f"{rated.name}: {time.process_time() - start:.0f} s of cheap critics", flush=True)
     return {name: np.array(row, dtype=np.float64) for name, row in read_json(path).items()}
 
 
-def main(folder: Path, scratch: Path) -> None:
-    """Measure what is missing and write the table."""
-    readings = cached(scratch / "readings.jsonl")
-    sets = [rated_set(name, folder) for name in NAMES]
-    critic = OrderAndFluency().fit(reference_units(sets, readings))
+def model_values(readings: Sequence[Reading], units: Sequence[TextMeasures], critic: Any) -> Values:
+    """Scores by what the language model read, turned so that more is better."""
+    return {
+        "low word perplexity": -np.array([reading.word_perplexity for reading in readings]),
+        "own order": np.array([reading.own_order for reading in readings]),
+        "mild worst sentence": np.array([reading.mild_worst_sentence for reading in readings]),
+        "order and fluency": unit_scores(critic, units),
+        "chat mark": np.array([reading.mark for reading in readings]),
+    }
+
+
+def measures_of(
+    rated: RatedSet, documents: Sequence[Document], readings: Mapping[str, Reading]
+) -> list[TextMeasures]:
+    """Measures of the texts that were read, as the critic takes them."""
+    units = []
+    for document in documents:
+        reading = readings.get(key_of(rated.name, document))
+        if reading is not None:
+            values = [getattr(reading, name) for name in MEASURES]
+            units.append(TextMeasures(document.id, document.split, *values))
+    return units
+
+
+def part_read(rated: RatedSet, readings: Mapping[str, Reading]) -> RatedSet:
+    """The first sources of a set, all texts of which were read."""
+    is_read: dict[str, bool] = {}
+    for text, source in zip(rated.texts, rated.source.tolist(), strict=True):
+        is_read[source] = is_read.get(source, True) and key_of(rated.name, text) in readings
+    return rated.first([*is_read.values(), False].index(False))
+
+
+def correlations(rated: RatedSet, values: np.ndarray, lengths: np.ndarray, name: str) -> Row:
+    """The correlations of one critic with the mean rating, each with its 95 % interval.
+
+    Args:
+        rated: the texts.
+        values: of the critic, float64 (texts,).
+        lengths: float64 (texts, 2); ranks of them are taken out for the last correlation.
+        name: of the critic, for the draws.
+    """
+    # 1. Over texts.
+    rng = generator("rated sets", rated.name, name)
+    row = _interval("texts", "spearman", values, rated.rating, rated.source, rng)
+    # 2. Ranks within each system, and means of systems.
+    is_scored = np.isfinite(values)
+    rating = np.where(is_scored, rated.rating, np.nan)
+    num_systems = len(np.unique(rated.system))
+    if num_systems > 1:
+        ranks = within(values, rated.system), within(rating, rated.system)
+        row |= _interval("within", "pearson", *ranks, rated.source, rng)
+    if num_systems >= FEWEST_SYSTEMS:
+        of_means = means(values, rated.system), means(rating, rated.system)
+        cell = correlate("spearman", *of_means)
+        row |= {"systems r": cell.value, "systems low": cell.low, "systems high": cell.high}
+    # 3. With lengths taken out.
+    if name not in LENGTHS:
+        left = at_equal_length(values, rated.rating, lengths, rated.source, rng)
+        for part, key in (("r", "value"), ("low", "low"), ("high", "high")):
+            row[f"equal length {part}"] = left[key]
+    return row
+
+
+def _interval(
+    name: str, kind: str, values: np.ndarray, rating: np.ndarray, source: np.ndarray, rng: Any
+) -> Row:
+    low, high = clustered_interval(kind, values, rating, source, rng, RESAMPLES)
+    value = correlate(kind, values, rating).value
+    return {f"{name} r": value, f"{name} low": low, f"{name} high": high}
+
+
+def rows_of(rated: RatedSet, values: Values, lengths: Values) -> list[Row]:
+    """A row of the table for each critic that has enough texts."""
+    columns = np.column_stack(list(lengths.values()))
+    num_sources = len(np.unique(rated.source))
     rows = []
-    for rated in sets:
-        name = rated.name
-        values = kept_values(rated, scratch)
-        rows += raters_row(rated) + rows_of(rated, values)
-        # what the model read: whole sources of the draw
-        part = rated.first(sources_read(rated, readings))
-        if part.texts:
-            of_texts = [readings[key_of(name, text)] for text in part.texts]
-            lengths = {length: values[length][: len(part.texts)] for length in LENGTHS}
-            units = measures_of(name, part.texts, readings)
-            together = {"order and fluency": unit_scores(critic, units)}
-            judged = rows_of(part, model_values(of_texts) | together | lengths)
-            rows += [row | _cost(row["critic"], of_texts) for row in judged[: -len(LENGTHS)]]
-        print(f"{name}: {len(rated.texts)} texts, {len(part.texts)} read", flush=True)
-    write_rows(rows, Path(__file__).with_suffix(".csv"))
+    for name, scores in values.items():
+        num_texts = int(np.isfinite(scores).sum())
+        if num_texts >= FEWEST_TEXTS and num_sources >= FEWEST_SOURCES:
+            row = {"set": rated.name, "critic": name, "texts": num_texts, "sources": num_sources}
+            rows.append(row | correlations(rated, scores, columns, name))
+    return rows
 
 
-def _cost(critic: str, readings: Sequence[Reading]) -> dict[str, float]:
-    """What a text costs a critic that reads it with the language model."""
+def raters_row(rated: RatedSet) -> list[Row]:
+    """Each rater with the mean of the others, where texts have several (Pearson)."""
+    ratings = rated.marks.T
+    often = ratings[np.isfinite(ratings).sum(axis=1) >= FEWEST_TEXTS]
+    if len(often) < 2:
+        return []
+    agreed = leave_one_out(often, generator("rated sets", rated.name, "raters"))
+    row = {"set": rated.name, "critic": "a rater (Pearson)", "texts": len(rated.texts)}
+    row["sources"] = len(np.unique(rated.source))
+    return [row | {"texts r": agreed.value, "texts low": agreed.low, "texts high": agreed.high}]
+
+
+def costs(critic: str, readings: Sequence[Reading]) -> Row:
+    """Seconds of the processor a text, and of a mark the tokens of its request."""
     if critic == "chat mark":
-        tokens = float(np.mean([reading.mark_tokens for reading in readings]))
+        tokens = round(float(np.mean([reading.mark_tokens for reading in readings])))
         seconds = float(np.mean([reading.mark_seconds for reading in readings]))
-        return {"tokens a text": tokens, "seconds a text": seconds}
-    return {"seconds a text": float(np.mean([reading.seconds for reading in readings]))}
+        return {"seconds a text": seconds, "tokens a text": tokens}
+    return {"seconds a text": float(np.nanmean([reading.seconds for reading in readings]))}
 
 
-def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """The table as CSV; a cell that does not exist is empty."""
+def choices(
+    parts: Sequence[RatedSet], reference: list[TextMeasures], readings: Mapping[str, Reading]
+) -> list[Row]:
+    """For every choice of measures its rank correlation on each set, the best mean first."""
+    rows = []
+    for size in range(1, len(MEASURES) + 1):
+        for measures in itertools.combinations(MEASURES, size):
+            critic = OrderAndFluency(measures=measures).fit(reference)
+            row: Row = {"measures": " + ".join(measures)}
+            for part in parts:
+                scores = unit_scores(critic, measures_of(part, part.texts, readings))
+                row[part.name] = correlate("spearman", scores, part.rating).value
+            rows.append(row | {"mean": float(np.mean(list(row.values())[1:]))})
+    return sorted(rows, key=lambda row: -row["mean"])
+
+
+def write_rows(rows: Sequence[Row], path: Path, digits: int) -> None:
+    """Rows as CSV; a cell that does not exist is empty."""
     columns = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         for row in rows:
-            writer.writerow([_shown(row.get(column, "")) for column in columns])
+            cells = []
+            for value in (row.get(column, math.nan) for column in columns):
+                is_number = isinstance(value, float)
+                shown = f"{value:.{digits}f}" if is_number else str(value)
+                cells.append("" if is_number and math.isnan(value) else shown)
+            writer.writerow(cells)
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.2f}"
-    return str(value)
+def main(folder: Path, scratch: Path) -> None:
+    """Measure what is missing and write both tables."""
+    readings = cached(scratch / "readings.jsonl")
+    sets = [rated_set(name, folder) for name in NAMES]
+    reference = []
+    for rated in sets:
+        reference += measures_of(rated, rated.references, readings)
+    critic = OrderAndFluency().fit(reference)
+    rows = []
+    parts = []
+    for rated in sets:
+        values = kept_values(rated, scratch)
+        lengths = {name: values[name] for name in LENGTHS}
+        rows += raters_row(rated) + rows_of(rated, values, lengths)
+        # what the model read: whole sources of the draw
+        part = part_read(rated, readings)
+        print(f"{rated.name}: {len(rated.texts)} texts, {len(part.texts)} read", flush=True)
+        if len(part.texts) >= FEWEST_TEXTS:
+            parts.append(part)
+            of_texts = [readings[key_of(rated.name, text)] for text in part.texts]
+            scores = model_values(of_texts, measures_of(part, part.texts, readings), critic)
+            lengths = {name: row[: len(part.texts)] for name, row in lengths.items()}
+            for row in rows_of(part, scores, lengths):
+                rows.append(row | costs(row["critic"], of_texts))
+    here = Path(__file__)
+    write_rows(rows, here.with_suffix(".csv"), 2)
+    write_rows(choices(parts, reference, readings), here.with_name("rated_choice.csv"), 3)
+    print(f"{len(reference)} people's texts as reference", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from longform.critics.order_and_fluency.read import SentenceCosts, other_orders,
 from longform.critics.order_and_fluency.score import OrderAndFluency, TextMeasures, new_grams
 from longform.documents import Document, Section
 from longform.errors import ConfigError, InputError
+from longform.statistics.random_streams import generator
 from tests import tiny
 
 TEXT = "the town lies on a river. its people work in fields. many old houses lie near the hills."
@@ -48,8 +49,8 @@ def test_new_grams_are_the_share_of_4_grams_met_for_the_first_time():
 
 def test_measures_come_from_costs_of_orders_and_sentences(monkeypatch):
     costs = [
-        SentenceCosts(2.0, np.array([2.5, 3.5]), np.array([9.0, 1.0, 3.0])),
-        SentenceCosts(4.0, np.array([]), np.array([4.0])),
+        SentenceCosts(2.0, 8, np.array([2.5, 3.5]), np.array([9.0, 1.0, 3.0])),
+        SentenceCosts(4.0, 5, np.array([]), np.array([4.0])),
     ]
     monkeypatch.setattr(read, "sentence_costs", lambda *arguments: costs)
     texts = [document("a b c d a b c d"), document("a b c d e", "two")]
@@ -101,7 +102,8 @@ def test_costs_are_those_of_the_network_in_each_order(model):
     (cost,) = sentence_costs([document(TEXT)], model, 2, 0, None)
     nats = nats_by_transformers(TEXT, model)
     assert cost.original == pytest.approx(nats.mean(), rel=1e-5)
-    orders = other_orders(TEXT.replace(". ", ".\n").splitlines(), 2, 0)
+    sentences = TEXT.replace(". ", ".\n").splitlines()
+    orders = other_orders(sentences, 2, generator(0, "order and fluency", *sentences))
     expected = [nats_by_transformers(text, model).mean() for text in orders]
     assert cost.shuffled == pytest.approx(expected, rel=1e-5)
     # the second sentence's tokens stand between those of the first and those of both
@@ -120,11 +122,11 @@ def test_a_text_longer_than_the_window_is_scored_at_every_token(model):
 
 
 def test_other_orders_are_different_texts_of_the_same_sentences():
-    assert other_orders(["a."], 5, 0) == [] and other_orders(["a.", "a."], 5, 0) == []
-    assert other_orders(["a.", "b."], 5, 0) == ["b. a."]
-    orders = other_orders(["a.", "b.", "c."], 9, 0)
+    rng = generator("orders")
+    assert other_orders(["a."], 5, rng) == [] and other_orders(["a.", "a."], 5, rng) == []
+    assert other_orders(["a.", "b."], 5, rng) == ["b. a."]
+    orders = other_orders(["a.", "b.", "c."], 9, rng)
     assert sorted(orders) == ["a. c. b.", "b. a. c.", "b. c. a.", "c. a. b.", "c. b. a."]
-    assert orders == other_orders(["a.", "b.", "c."], 9, 0)
 
 
 def test_the_chosen_measures_are_those_of_the_dated_file():

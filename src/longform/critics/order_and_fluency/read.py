@@ -16,7 +16,7 @@ from longform.statistics.random_streams import generator
 from longform.text.sentences import sentence_texts
 
 BATCH = 2  # full windows that are read at a time
-TRIES = 10  # orders that are drawn for each that is wanted, since equal ones count once
+TRIES = 50  # orders that are drawn, of which equal ones count once
 
 
 class SentenceCosts(NamedTuple):
@@ -24,11 +24,13 @@ class SentenceCosts(NamedTuple):
 
     Attributes:
         original: a token of the text, its end among them.
-        shuffled: likewise of each shuffle, float64 (shuffles,).
+        tokens: of the text, its end among them.
+        shuffled: a token of each shuffle, float64 (shuffles,).
         sentences: a token of each sentence in its place, float64 (sentences,).
     """
 
     original: float
+    tokens: int
     shuffled: np.ndarray
     sentences: np.ndarray
 
@@ -48,41 +50,55 @@ def sentence_costs(
     Raises ConfigError: a window that the model does not have.
     Raises BadInput: the folder holds no causal language model.
     """
-    # 1. The model, and how many tokens it sees at once.
     tokenizer, network = open_language_model(model)
     positions = capacity.window_size(network)
     size = positions if window is None else window
     if not 2 <= size <= positions:
         raise ConfigError(f"window is {size!r}, allowed is 2 to {positions}; name another")
     reader = open_reader(network, BATCH * size, share=False, label="order and fluency")
-    # 2. Every text in its own order, then in others.
-    rows = []
-    versions_of = []
+    texts = []
     for document in documents:
         sentences = sentence_texts(document.text)
-        versions = [" ".join(sentences), *other_orders(sentences, shuffles, seed)]
-        versions_of.append(len(versions))
-        for text in versions:
-            rows.append(_row(text, tokenizer))
+        rng = generator(seed, "order and fluency", *sentences)
+        texts.append((sentences, other_orders(sentences, shuffles, rng)))
+    return costs_of_orders(texts, tokenizer, reader, size)
+
+
+def costs_of_orders(
+    texts: Sequence[tuple[list[str], list[str]]], tokenizer: Any, reader: LogProbReader, size: int
+) -> list[SentenceCosts]:
+    """Costs of texts under an open model.
+
+    Args:
+        texts: sentences of each, and the text in other orders.
+        tokenizer, reader: of the model.
+        size: tokens of a window; a longer text is read in windows that overlap.
+    """
+    # 1. Every text in its own order, then in others.
+    rows = []
+    for sentences, others in texts:
+        for text in (" ".join(sentences), *others):
+            tokens = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            rows.append([*start_ids(tokenizer), *tokens, *end_ids(tokenizer)])
     nats = iter(_nats(rows, size, reader))
-    # 3. What belongs to each text.
+    # 2. What belongs to each text.
     costs = []
-    for document, num_versions in zip(documents, versions_of, strict=True):
+    for sentences, others in texts:
         original = next(nats)
         shuffled = []
-        for _ in range(num_versions - 1):
+        for _ in others:
             shuffled.append(next(nats).mean())
-        by_sentence = _by_sentence(original, sentence_texts(document.text), tokenizer)
-        costs.append(SentenceCosts(float(original.mean()), np.array(shuffled), by_sentence))
+        by_sentence = _by_sentence(original, sentences, tokenizer)
+        mean = float(original.mean())
+        costs.append(SentenceCosts(mean, len(original), np.array(shuffled), by_sentence))
     return costs
 
 
-def other_orders(sentences: Sequence[str], shuffles: int, seed: int) -> list[str]:
+def other_orders(sentences: Sequence[str], shuffles: int, rng: np.random.Generator) -> list[str]:
     """Different texts of the same sentences in other orders, at most ``shuffles``."""
     original = " ".join(sentences)
-    rng = generator(seed, "order and fluency", original)
     texts: dict[str, None] = {}
-    for _ in range(TRIES * shuffles):
+    for _ in range(TRIES):
         order = rng.permutation(len(sentences))
         text = " ".join(sentences[index] for index in order)
         if text != original:
@@ -90,12 +106,6 @@ def other_orders(sentences: Sequence[str], shuffles: int, seed: int) -> list[str
         if len(texts) == shuffles:
             break
     return list(texts)
-
-
-def _row(text: str, tokenizer: Any) -> list[int]:
-    """Begin token, tokens, end token."""
-    tokens = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-    return [*start_ids(tokenizer), *tokens, *end_ids(tokenizer)]
 
 
 def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ chosen (docs/decisions).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from longform.errors import ConfigError, InputError, did_you_mean
 from longform.files.artefacts import read_yaml
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics
+
+if TYPE_CHECKING:
+    from longform.critics.order_and_fluency.read import SentenceCosts
 
 MEASURES = ("own_order", "fluency", "mild_worst_sentence", "new_grams")
 CHOSEN = tuple(read_yaml(Path(__file__).with_name("choice.yaml"))["measures"])
@@ -93,21 +96,7 @@ class OrderAndFluency(
         costs = sentence_costs(documents, Path(self.model), self.shuffles, self.seed, self.window)
         units = []
         for document, cost in zip(documents, costs, strict=True):
-            own_order = worst_sentence = np.nan
-            if len(cost.shuffled):
-                own_order = cost.shuffled.mean() - cost.original
-            if np.isfinite(cost.sentences[1:]).any():
-                worst_sentence = np.nanmax(cost.sentences[1:])
-            units.append(
-                TextMeasures(
-                    document.id,
-                    document.split,
-                    own_order=float(own_order),
-                    fluency=-cost.original,
-                    mild_worst_sentence=-float(worst_sentence),
-                    new_grams=new_grams(document.text.split()),
-                )
-            )
+            units.append(measures_of_costs(document, cost))
         return units
 
     def fit_units(self, real: Sequence[TextMeasures]) -> Self:
@@ -152,6 +141,23 @@ class OrderAndFluency(
             score = parts.sum() if is_scored else 0.0
             rows.append((score, is_scored, not is_scored))
         return SufficientStatistics.of(units, ("quantile", "texts", "excluded"), rows)
+
+
+def measures_of_costs(document: Document, costs: "SentenceCosts") -> TextMeasures:
+    """Measures of one text from what it costs a language model."""
+    own_order = worst_sentence = np.nan
+    if len(costs.shuffled):
+        own_order = costs.shuffled.mean() - costs.original
+    if np.isfinite(costs.sentences[1:]).any():
+        worst_sentence = np.nanmax(costs.sentences[1:])
+    return TextMeasures(
+        document.id,
+        document.split,
+        own_order=float(own_order),
+        fluency=-costs.original,
+        mild_worst_sentence=-float(worst_sentence),
+        new_grams=new_grams(document.text.split()),
+    )
 
 
 def quantiles(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
