@@ -5,7 +5,7 @@
 They stand beside the sentences of the same story that nobody faults. FOLDER holds CoheSentia's
 ``TrainData.json`` and ``TestData.json`` (Maimon and Tsarfaty 2023): stories that one to five people
 read sentence by sentence, naming what is wrong with a sentence. The script writes
-measured/incoherent_sentences.json.
+measured/incoherent_sentences.json.gz.
 
 A measure blames a sentence by a number; its score is how often it blames a faulted sentence more
 than a sound one of the same story (the area under the curve, ties half), averaged over stories, 0.5
@@ -25,6 +25,7 @@ published.
 
 from __future__ import annotations
 
+import gzip
 import math
 import os
 import sys
@@ -41,7 +42,7 @@ from transformers import AutoModelForCausalLM
 
 from longform.errors import InputError
 from longform.evaluation.agreement import clustered_interval, correlate
-from longform.files.artefacts import write_json
+from longform.files.artefacts import json_line
 from longform.files.opening import field_of, json_file, texts, typed, whole_number
 from longform.language_models import checkpoints
 from longform.language_models.log_probs import open_reader
@@ -80,7 +81,7 @@ EQUAL = "at equal place and length"
 FLIPS = 20_000
 RESAMPLES = 1000
 SUMMARIES: Mapping[str, Any] = {"mean sentence": np.mean, "worst sentence": np.max}
-OUT = Path(__file__).parent / "measured" / "incoherent_sentences.json"
+OUT = Path(__file__).parent / "measured" / "incoherent_sentences.json.gz"
 COMMAND = "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"
 
 # Of each measure, what it says of each sentence: by story, float64 (sentences,).
@@ -496,7 +497,7 @@ def main(folder: Path) -> None:
     for name, row in record["whole stories"].items():
         print(f"| {name} | {shown(row, 'value', '+.3f')} |")
     record["cpu_seconds"] = round(time.process_time() - start, 1)
-    write_json(OUT, rounded(record))
+    OUT.write_bytes(gzip.compress(json_line(rounded(record)).encode("utf-8"), mtime=0))
 
 
 if __name__ == "__main__":

@@ -162,12 +162,14 @@ def rounds(sets: Sequence[RatedSet]) -> Iterator[tuple[int, str, list[Document],
 
 def main(folder: Path, cache: Path, minutes: float) -> None:
     """Read until everything is read or no time is left."""
+    # 1. What there is, and the model.
     readings = cached(cache)
     sets = [rated_set(name, folder) for name in NAMES]
     with tempfile.TemporaryDirectory() as scratch:
         checkpoints.published(**LANGUAGE_MODEL).save(Path(scratch))
         tokenizer, network = open_language_model(Path(scratch))
     reader = open_reader(network, TOKENS, label="rated sets")
+    # 2. Round after round, a batch at a time.
     start = time.monotonic()
     round_before = -1
     for number, name, texts, with_marks in rounds(sets):

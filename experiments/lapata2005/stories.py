@@ -3,7 +3,7 @@
 Which one to trust where no systems are compared?
 
 ``PYTHONPATH=src python experiments/lapata2005/stories.py hanna STORIES RATINGS`` writes
-measured/hanna.json, ``... stories.py cohesentia FOLDER`` measured/cohesentia.json.
+measured/hanna.json.gz, ``... stories.py cohesentia FOLDER`` measured/cohesentia.json.gz.
 
 HANNA (Chhun et al. 2022, 2024): STORIES is ``hanna_llm_stories.csv``, in which each prompt's human
 story stands beside those of models; RATINGS ``hanna_metric_scores_llm.csv``, whose row ``Human``
@@ -44,13 +44,13 @@ from summeval import (
     markdown,
     with_interval,
     within,
+    write_packed,
 )
 
 from longform.datasets.text_files import hanna as build
 from longform.documents import Corpus, Document, Section
 from longform.errors import InputError
 from longform.evaluation.agreement import krippendorff_alpha, leave_one_out
-from longform.files.artefacts import write_json
 from longform.files.opening import field_of, json_file, rows, typed
 from longform.results import rounded
 from longform.statistics.random_streams import generator
@@ -300,7 +300,7 @@ def main(name: str, *paths: str) -> None:
         for critic, cells in row["models"].items():
             print(markdown(critic, cells))
     record["cpu_seconds"] = round(time.process_time() - start, 1)
-    write_json(Path(__file__).parent / "measured" / f"{name}.json", rounded(record))
+    write_packed(Path(__file__).parent / "measured" / f"{name}.json.gz", rounded(record))
 
 
 LOADERS: Mapping[str, Any] = {"hanna": hanna, "cohesentia": cohesentia}

@@ -5,14 +5,15 @@ Which one to trust, and what do all together reach?
 ``PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER [WORDNET]``
 
 FOLDER holds SummEval's ``*_annotations.jsonl``, WORDNET the Princeton database files (Debian:
-``wordnet-base``); with them it writes measured/summeval.json, without them, and without the
-measures that need them, measured/summeval_without_wordnet.json. Critics are fitted on the human
+``wordnet-base``); with them it writes measured/summeval.json.gz, without them, and without the
+measures that need them, measured/summeval_without_wordnet.json.gz. Critics are fitted on the human
 references alone. Nouns and roles come from rules; sentence features are MiniLM's, frozen, without a
 head; the language model is SmolLM2-135M-Instruct (4 bits), as published.
 """
 
 from __future__ import annotations
 
+import gzip
 import math
 import os
 import sys
@@ -54,7 +55,7 @@ from longform.evaluation.agreement import (
     leave_one_out,
 )
 from longform.evaluation.human_ratings import stepwise
-from longform.files.artefacts import write_json
+from longform.files.artefacts import json_line
 from longform.language_models import checkpoints, sentence_features
 from longform.results import rounded
 from longform.statistics.random_streams import generator
@@ -381,6 +382,11 @@ def ranker_values(documents: list[Document], scratch: Path) -> np.ndarray:
     return predictions.arrays["text_score"]
 
 
+def write_packed(path: Path, record: Any) -> None:
+    """A record as JSON of one line, under gzip."""
+    path.write_bytes(gzip.compress(json_line(record).encode("utf-8"), mtime=0))
+
+
 def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
     """Mean of each system over the summaries that have a value."""
     return np.array([np.nanmean(values[systems == name]) for name in np.unique(systems)])
@@ -501,8 +507,8 @@ def main(folder: Path, wordnet: Path | None) -> None:
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     target = Path(__file__).parent / "measured"
     target.mkdir(exist_ok=True)
-    file = "summeval.json" if wordnet else "summeval_without_wordnet.json"
-    write_json(target / file, rounded(record))
+    file = "summeval.json.gz" if wordnet else "summeval_without_wordnet.json.gz"
+    write_packed(target / file, rounded(record))
     for name, cells in rows.items():
         print(markdown(name, cells))
 
