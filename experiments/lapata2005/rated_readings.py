@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from experiments.lapata2005.rated_corpora import NAMES, SOURCES_A_ROUND, RatedSet, rated_set
-from longform.critics.order_and_fluency.read import SentenceCosts, costs_of_orders, other_orders
-from longform.critics.order_and_fluency.score import measures_of_costs
+from longform.critics.order_and_repetition.read import SentenceCosts, costs_of_orders, other_orders
+from longform.critics.order_and_repetition.score import measures_of_costs
 from longform.documents import Document
 from longform.language_models import checkpoints
 from longform.language_models.log_probs import LogProbReader, open_reader

@@ -2,7 +2,7 @@
 
 ``PYTHONPATH=src:. python experiments/lapata2005/rated_sets.py FOLDER SCRATCH`` measures what SCRATCH
 does not hold yet and writes rated_sets.csv, and rated_choice.csv: every choice of the measures of
-OrderAndFluency, counted alike. FOLDER is as in rated_corpora.py, SCRATCH has ``readings.jsonl`` of
+OrderAndRepetition, counted alike. FOLDER is as in rated_corpora.py, SCRATCH has ``readings.jsonl`` of
 rated_readings.py. Cheap critics judge every rated text; what the language model reads is the first
 sources of a draw by seed. Every critic is turned so that a positive correlation speaks for it.
 """
@@ -34,7 +34,7 @@ from experiments.lapata2005.summeval import (
     within,
 )
 from longform.critics.bbscore.score import BBScore, JointBridge
-from longform.critics.order_and_fluency.score import MEASURES, OrderAndFluency, TextMeasures
+from longform.critics.order_and_repetition.score import MEASURES, OrderAndRepetition, TextMeasures
 from longform.documents import Corpus, Document
 from longform.evaluation.agreement import clustered_interval, correlate, leave_one_out
 from longform.files.artefacts import read_json, write_json
@@ -112,7 +112,7 @@ def model_values(readings: Sequence[Reading], units: Sequence[TextMeasures], cri
         "low word perplexity": -np.array([reading.word_perplexity for reading in readings]),
         "own order": np.array([reading.own_order for reading in readings]),
         "mild worst sentence": np.array([reading.mild_worst_sentence for reading in readings]),
-        "order and fluency": unit_scores(critic, units),
+        "order and repetition": unit_scores(critic, units),
         "chat mark": np.array([reading.mark for reading in readings]),
     }
 
@@ -218,7 +218,7 @@ def choices(
     rows = []
     for size in range(1, len(MEASURES) + 1):
         for measures in itertools.combinations(MEASURES, size):
-            critic = OrderAndFluency(measures=measures).fit(reference)
+            critic = OrderAndRepetition(measures=measures).fit(reference)
             row: Row = {"measures": " + ".join(measures)}
             for part in parts:
                 scores = unit_scores(critic, measures_of(part, part.texts, readings))
@@ -249,7 +249,7 @@ def main(folder: Path, scratch: Path) -> None:
     reference = []
     for rated in sets:
         reference += measures_of(rated, rated.references, readings)
-    critic = OrderAndFluency().fit(reference)
+    critic = OrderAndRepetition().fit(reference)
     rows = []
     parts = []
     for rated in sets:

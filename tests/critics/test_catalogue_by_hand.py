@@ -28,7 +28,7 @@ CRITICS = {
     "topics": ("Topics", "deng2022 section 6", ["twelve"], FAST),
     "mauve": ("Mauve", "deng2022 Table 4", ["language model", "faiss"], "as the model reads"),
     "perplexity": ("Perplexity", "deng2022 section 4", MODELS, "as the model reads"),
-    "order_and_fluency": ("OrderAndFluency", "ours on seven rated sets", [*MODELS, "ten real"], "three shuffles"),
+    "order_and_repetition": ("OrderAndRepetition", "ours on five rated sets", [*MODELS, "ten real"], "three shuffles"),
     "code_mixing": ("CodeMixing", "deng2022 appendix C", TOMOTOPY, MIXED),
     "language_dispersion": ("LanguageDispersion", "deng2022 appendix C", TOMOTOPY, MIXED),
     "bbscore": ("BBScore", "sheng2024 section 3", MODELS, "training of a head"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
     from longform.critics.mauve.score import Mauve
     from longform.critics.neural_ranker.score import NeuralRanker
-    from longform.critics.order_and_fluency.score import OrderAndFluency
+    from longform.critics.order_and_repetition.score import OrderAndRepetition
     from longform.critics.perplexity.score import Perplexity
     from longform.critics.repetition.score import DistinctGrams, Repetition
     from longform.critics.section_order.score import SectionOrder
@@ -40,7 +40,7 @@ __all__ = [
     "Lin",
     "Mauve",
     "NeuralRanker",
-    "OrderAndFluency",
+    "OrderAndRepetition",
     "Perplexity",
     "ReleasedCoreference",
     "Repetition",

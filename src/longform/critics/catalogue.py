@@ -145,10 +145,10 @@ def _perplexity() -> "type[TextCritic]":
     return Perplexity
 
 
-def _order_and_fluency() -> "type[TextCritic]":
-    from longform.critics.order_and_fluency.score import OrderAndFluency
+def _order_and_repetition() -> "type[TextCritic]":
+    from longform.critics.order_and_repetition.score import OrderAndRepetition
 
-    return OrderAndFluency
+    return OrderAndRepetition
 
 
 def _code_mixing() -> "type[TextCritic]":
@@ -329,11 +329,11 @@ CATALOGUE: Mapping[str, Entry] = {
         needs="the folder of a causal language model, and pip install 'longform[models]'",
         costs="as the model reads: SmolLM2 270 words a second on one core",
     ),
-    "order_and_fluency": Entry(
-        "OrderAndFluency",
-        _order_and_fluency,
-        "Is a text likelier than shuffles of it, fluent and without repetition, beside real texts?",
-        "ours on seven rated sets",
+    "order_and_repetition": Entry(
+        "OrderAndRepetition",
+        _order_and_repetition,
+        "Is a text likelier than its shuffles and free of repetition, beside real texts?",
+        "ours on five rated sets",
         needs="the folder of a causal language model, and pip install 'longform[models]'; "
         "ten real texts",
         costs="as the model reads each text and three shuffles of it",

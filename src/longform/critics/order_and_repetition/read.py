@@ -55,11 +55,11 @@ def sentence_costs(
     size = positions if window is None else window
     if not 2 <= size <= positions:
         raise ConfigError(f"window is {size!r}, allowed is 2 to {positions}; name another")
-    reader = open_reader(network, BATCH * size, share=False, label="order and fluency")
+    reader = open_reader(network, BATCH * size, share=False, label="order and repetition")
     texts = []
     for document in documents:
         sentences = sentence_texts(document.text)
-        rng = generator(seed, "order and fluency", *sentences)
+        rng = generator(seed, "order and repetition", *sentences)
         texts.append((sentences, other_orders(sentences, shuffles, rng)))
     return costs_of_orders(texts, tokenizer, reader, size)
 

@@ -1,4 +1,4 @@
-"""Order and fluency: quantiles among real texts of a few measures of a text, without weights.
+"""Order and repetition: quantiles among real texts of a few measures of a text, without weights.
 
 Which measures count is in ``choice.yaml``, with the day and the rated sets on which they were
 chosen (docs/decisions).
@@ -19,7 +19,7 @@ from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics
 
 if TYPE_CHECKING:
-    from longform.critics.order_and_fluency.read import SentenceCosts
+    from longform.critics.order_and_repetition.read import SentenceCosts
 
 MEASURES = ("own_order", "fluency", "mild_worst_sentence", "new_grams")
 CHOSEN = tuple(read_yaml(Path(__file__).with_name("choice.yaml"))["measures"])
@@ -46,7 +46,7 @@ class TextMeasures(Unit):
 
 
 @dataclass(frozen=True)
-class OrderAndFluency(
+class OrderAndRepetition(
     TextCritic,
     better="higher",
     divided=("quantile", "texts"),
@@ -88,10 +88,12 @@ class OrderAndFluency(
         """Measures of texts. Raises ConfigError: no model was named."""
         if self.model is None:
             raise ConfigError(
-                "OrderAndFluency has no language model to read texts with; "
-                "name its folder: OrderAndFluency(model=FOLDER)"
+                "OrderAndRepetition has no language model to read texts with; "
+                "name its folder: OrderAndRepetition(model=FOLDER)"
             )
-        from longform.critics.order_and_fluency.read import sentence_costs  # it brings torch along
+        from longform.critics.order_and_repetition.read import (
+            sentence_costs,
+        )  # it brings torch along
 
         costs = sentence_costs(documents, Path(self.model), self.shuffles, self.seed, self.window)
         units = []
@@ -110,7 +112,7 @@ class OrderAndFluency(
             in_real_texts = np.sort(values[np.isfinite(values)])
             if len(in_real_texts) < FEWEST:
                 raise InputError(
-                    f"OrderAndFluency: {len(in_real_texts)} real texts have {name}, "
+                    f"OrderAndRepetition: {len(in_real_texts)} real texts have {name}, "
                     f"{FEWEST} are needed; give more of them, or longer ones"
                 )
             reference[name] = in_real_texts
@@ -122,7 +124,7 @@ class OrderAndFluency(
         Raises InputError: the critic was not fitted.
         """
         if not self.reference:
-            raise InputError("OrderAndFluency: not fitted to texts yet; call fit(real texts)")
+            raise InputError("OrderAndRepetition: not fitted to texts yet; call fit(real texts)")
         columns = []
         for name in self.measures:
             columns.append(quantiles(_values(units, name), self.reference[name]))

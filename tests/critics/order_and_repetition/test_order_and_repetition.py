@@ -7,9 +7,9 @@ import pytest
 import torch
 from transformers import AutoTokenizer, GPT2LMHeadModel
 
-from longform.critics.order_and_fluency import read, score
-from longform.critics.order_and_fluency.read import SentenceCosts, other_orders, sentence_costs
-from longform.critics.order_and_fluency.score import OrderAndFluency, TextMeasures, new_grams
+from longform.critics.order_and_repetition import read, score
+from longform.critics.order_and_repetition.read import SentenceCosts, other_orders, sentence_costs
+from longform.critics.order_and_repetition.score import OrderAndRepetition, TextMeasures, new_grams
 from longform.documents import Document, Section
 from longform.errors import ConfigError, InputError
 from longform.statistics.random_streams import generator
@@ -54,7 +54,7 @@ def test_measures_come_from_costs_of_orders_and_sentences(monkeypatch):
     ]
     monkeypatch.setattr(read, "sentence_costs", lambda *arguments: costs)
     texts = [document("a b c d a b c d"), document("a b c d e", "two")]
-    several, single = OrderAndFluency(model="folder").read_texts(texts)
+    several, single = OrderAndRepetition(model="folder").read_texts(texts)
     assert several == TextMeasures("one", "test", 1.0, -2.0, -3.0, 0.8)
     assert (single.fluency, single.new_grams) == (-4.0, 1.0)
     assert np.isnan(single.own_order) and np.isnan(single.mild_worst_sentence)
@@ -62,7 +62,7 @@ def test_measures_come_from_costs_of_orders_and_sentences(monkeypatch):
 
 def test_a_quantile_counts_real_texts_below_and_equal_ones_by_half():
     real = [measures(1, -value, 0, 1) for value in (1, 2, 2, 3, 4, 5, 6, 7, 8, 9)]
-    critic = OrderAndFluency(measures=("fluency", "new_grams")).fit(real)
+    critic = OrderAndRepetition(measures=("fluency", "new_grams")).fit(real)
     # of ten real texts and itself: seven dearer, two as dear; all have as many new grams
     (parts,) = critic.part_values([measures(0, -2, 0, 1)])
     assert parts.tolist() == [(7 + 2 / 2 + 1 / 2) / 11 / 2, 0.5 / 2]
@@ -74,7 +74,7 @@ def test_a_quantile_counts_real_texts_below_and_equal_ones_by_half():
 
 def test_a_measure_that_a_text_lacks_counts_as_the_middle():
     real = [measures(value, -value, 0, 1) for value in range(10)]
-    critic = OrderAndFluency(measures=("own_order", "fluency")).fit(real)
+    critic = OrderAndRepetition(measures=("own_order", "fluency")).fit(real)
     (parts,) = critic.part_values([measures(np.nan, 1, 0, 1)])
     assert parts.tolist() == pytest.approx([0.25, 10.5 / 11 / 2])
     unread = measures(np.nan, np.nan, np.nan, np.nan)
@@ -87,15 +87,15 @@ def test_a_measure_that_a_text_lacks_counts_as_the_middle():
 def test_too_few_real_texts_no_model_and_unknown_measures_are_refused():
     real = [measures(np.nan if value else 1, -value, 0, 1) for value in range(10)]
     with pytest.raises(InputError, match="1 real texts have own_order, 10 are needed"):
-        OrderAndFluency(measures=("own_order",)).fit(real)
+        OrderAndRepetition(measures=("own_order",)).fit(real)
     with pytest.raises(InputError, match="not fitted"):
-        OrderAndFluency().part_values(real)
+        OrderAndRepetition().part_values(real)
     with pytest.raises(ConfigError, match="no language model"):
-        OrderAndFluency().read_texts([document(TEXT)])
+        OrderAndRepetition().read_texts([document(TEXT)])
     with pytest.raises(ConfigError, match=r"'fluencies'.*near: fluency"):
-        OrderAndFluency(measures=("fluencies",))
+        OrderAndRepetition(measures=("fluencies",))
     with pytest.raises(ConfigError, match="no measure is named"):
-        OrderAndFluency(measures=())
+        OrderAndRepetition(measures=())
 
 
 def test_costs_are_those_of_the_network_in_each_order(model):
@@ -103,7 +103,7 @@ def test_costs_are_those_of_the_network_in_each_order(model):
     nats = nats_by_transformers(TEXT, model)
     assert cost.original == pytest.approx(nats.mean(), rel=1e-5)
     sentences = TEXT.replace(". ", ".\n").splitlines()
-    orders = other_orders(sentences, 2, generator(0, "order and fluency", *sentences))
+    orders = other_orders(sentences, 2, generator(0, "order and repetition", *sentences))
     expected = [nats_by_transformers(text, model).mean() for text in orders]
     assert cost.shuffled == pytest.approx(expected, rel=1e-5)
     # the second sentence's tokens stand between those of the first and those of both
@@ -130,14 +130,14 @@ def test_other_orders_are_different_texts_of_the_same_sentences():
 
 
 def test_the_chosen_measures_are_those_of_the_dated_file():
-    assert OrderAndFluency().measures == score.CHOSEN
-    assert replace(OrderAndFluency(), measures=("fluency",)).measures == ("fluency",)
+    assert OrderAndRepetition().measures == score.CHOSEN
+    assert replace(OrderAndRepetition(), measures=("fluency",)).measures == ("fluency",)
 
 
 def test_a_fitted_critic_survives_saving(tmp_path):
     real = [measures(value, -value, 0, 1) for value in range(10)]
-    critic = OrderAndFluency().fit(real)
+    critic = OrderAndRepetition().fit(real)
     critic.save(tmp_path / "critic.npz")
-    again = OrderAndFluency.load(tmp_path / "critic.npz")
+    again = OrderAndRepetition.load(tmp_path / "critic.npz")
     assert again.identity == critic.identity
     assert again.score(real).value == critic.score(real).value

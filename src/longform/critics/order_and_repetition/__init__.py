@@ -1,0 +1,1 @@
+"""Own order and repetition of a text, in quantiles among real texts."""
