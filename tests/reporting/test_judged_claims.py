@@ -435,3 +435,14 @@ def test_records_of_seeds_are_one_number_and_few_units_have_no_interval():
     mean = Record("c", "m", value=1.4, low=1.2, high=1.6, units=50)
     assert of_records([mean, *seeds]) == Estimate(1.4, 1.2, 1.6, 50)
     assert of_records(seeds).value == 1.5
+
+
+@pytest.mark.parametrize("called", ["", "theirs"])
+def test_references_and_absolute_values_have_the_names_of_a_claim(tmp_path, called):
+    name = {"called": called} if called else {}
+    parts = [{"reference": {}} | name, {"absolute": {"critic": "c"}} | name, {"critic": "c"}]
+    changes = REFERENCE | {"scale": "difference", "order": parts}
+    (first, second) = judged(tmp_path, compared(0.5), **changes).rows
+    labels = [called or "reference", called or "|c|", "c"]
+    assert first.compared == f"{labels[0]} < {labels[1]}"
+    assert second.compared == f"{labels[1]} < {labels[2]}"
