@@ -332,7 +332,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "order_and_repetition": Entry(
         "OrderAndRepetition",
         _order_and_repetition,
-        "Is a text likelier than its shuffles and free of repetition, beside real texts?",
+        "Is a text likelier than its shuffles, without a very surprising sentence or repetition?",
         "ours on five rated sets",
         needs="the folder of a causal language model, and pip install 'longform[models]'; "
         "ten real texts",
