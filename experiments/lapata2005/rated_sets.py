@@ -34,10 +34,15 @@ from experiments.lapata2005.summeval import (
     within,
 )
 from longform.critics.bbscore.score import BBScore, JointBridge
-from longform.critics.order_and_repetition.score import MEASURES, OrderAndRepetition, TextMeasures
+from longform.critics.order_and_repetition.score import (
+    MEASURES,
+    STORED_REFERENCE,
+    OrderAndRepetition,
+    TextMeasures,
+)
 from longform.documents import Corpus, Document
 from longform.evaluation.agreement import clustered_interval, correlate, leave_one_out
-from longform.files.artefacts import read_json, write_json
+from longform.files.artefacts import json_line, read_json, write_json
 from longform.language_models import sentence_features
 from longform.statistics.random_streams import generator
 from longform.statistics.sum_scored import unit_scores
@@ -227,6 +232,16 @@ def choices(
     return sorted(rows, key=lambda row: -row["mean"])
 
 
+def write_stored_reference(reference: Sequence[TextMeasures]) -> None:
+    """What people's texts measure, ascending, beside the critic."""
+    values = {}
+    for name in MEASURES:
+        column = np.array([getattr(unit, name) for unit in reference], dtype=np.float64)
+        values[name] = np.sort(column[np.isfinite(column)]).round(4).tolist()
+    record = {"model": "SmolLM2-135M-Instruct.Q4_1.gguf", "texts": len(reference), "values": values}
+    STORED_REFERENCE.write_text(json_line(record) + "\n", encoding="utf-8")
+
+
 def write_rows(rows: Sequence[Row], path: Path, digits: int) -> None:
     """Rows as CSV; a cell that does not exist is empty."""
     columns = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
@@ -269,6 +284,7 @@ def main(folder: Path, scratch: Path) -> None:
     here = Path(__file__)
     write_rows(rows, here.with_suffix(".csv"), 2)
     write_rows(choices(parts, reference, readings), here.with_name("rated_choice.csv"), 3)
+    write_stored_reference(reference)
     print(f"{len(reference)} people's texts as reference", flush=True)
 
 

@@ -134,6 +134,14 @@ def test_the_chosen_measures_are_those_of_the_dated_file():
     assert replace(OrderAndRepetition(), measures=("fluency",)).measures == ("fluency",)
 
 
+def test_the_stored_reference_puts_a_text_among_peoples_texts():
+    critic = OrderAndRepetition(measures=("fluency",)).with_stored_reference()
+    values = critic.reference["fluency"]
+    assert values.tolist() == sorted(values) and len(values) == 30
+    best, worst = critic.part_values([measures(0, 0, 0, 1), measures(0, -99, 0, 1)])
+    assert (best.tolist(), worst.tolist()) == ([pytest.approx(61 / 62)], [pytest.approx(1 / 62)])
+
+
 def test_a_fitted_critic_survives_saving(tmp_path):
     real = [measures(value, -value, 0, 1) for value in range(10)]
     critic = OrderAndRepetition().fit(real)

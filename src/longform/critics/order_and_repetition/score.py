@@ -14,7 +14,7 @@ import numpy as np
 from longform.critics.base import TextCritic
 from longform.documents import Document, Unit
 from longform.errors import ConfigError, InputError, did_you_mean
-from longform.files.artefacts import read_yaml
+from longform.files.artefacts import read_json, read_yaml
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("own_order", "fluency", "mild_worst_sentence", "new_grams")
 CHOSEN = tuple(read_yaml(Path(__file__).with_name("choice.yaml"))["measures"])
+STORED_REFERENCE = Path(__file__).with_name("reference.json")
 N = 4  # words of a gram, as massarelli2020 counts them
 FEWEST = 10  # ours: real texts with a measure, among which a text has a quantile
 MIDDLE = 0.5  # the quantile of a text that has no such measure
@@ -83,6 +84,18 @@ class OrderAndRepetition(
                 )
         if not self.measures:
             raise ConfigError(f"no measure is named; name some of {MEASURES}")
+
+    def with_stored_reference(self) -> Self:
+        """The critic among people's texts that SmolLM2-135M-Instruct (4 bits) read.
+
+        They are summaries of news and short stories (``reference.json``). Where real texts of the
+        same kind are at hand, ``fit`` is better; nats of another model need it.
+        """
+        values = read_json(STORED_REFERENCE)["values"]
+        reference = {}
+        for name in self.measures:
+            reference[name] = np.array(values[name], dtype=np.float64)
+        return replace(self, reference=reference)
 
     def read_texts(self, documents: Sequence[Document]) -> list[TextMeasures]:
         """Measures of texts. Raises ConfigError: no model was named."""
