@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from longform.critics.surprisal.score import ReadItem
 from longform.datasets.test_suites.items import Condition, Region, Suite, SuiteItem
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.results import Record
-from longform.tools import suites
+from longform.tools import exporting, suites
 from longform.tools.suites import (
     OpenedReader,
     SuiteResult,
@@ -328,3 +329,12 @@ def test_an_untrained_network_has_the_seeds_weights_alone():
     assert torch.equal(fresh.weight, Network(3).weight.double())
     assert fresh.weight.dtype == torch.float64
     assert not fresh.training and not fresh.weight.requires_grad
+
+
+def test_exported_tasks_are_of_the_seeds_suites_and_name_the_whole_path(tmp_path, monkeypatch):
+    monkeypatch.setattr(exporting, "named_suites", lambda names, seed: (names, seed))
+    monkeypatch.setattr(exporting, "harness_tasks", lambda *given: given)
+    monkeypatch.setattr(exporting, "_written", lambda *given: given)
+    monkeypatch.chdir(tmp_path)
+    tasks = (["a"], 7), str(tmp_path / "t")
+    assert exporting.export_harness("t", ["a"], seed=7) == (Path("t"), tasks)
