@@ -9,7 +9,7 @@ Nothing of them is in git; docs/data_cards/rated_texts.md says where they come f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,6 +36,7 @@ SOURCES_A_ROUND = {
     "HANNA": 1,
 }
 NAMES = tuple(SOURCES_A_ROUND)
+FILES_OF_THE_NEXT_CHAPTER = {"ROC": "roc", "WritingPrompts": "wp", "CNN": "cnn"}
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,10 @@ class RatedSet:
     def first(self, sources: int) -> RatedSet:
         """The set of its first sources alone."""
         names = list(dict.fromkeys(self.source.tolist()))[:sources]
-        rows = np.isin(self.source, names)
-        texts = [text for text, chosen in zip(self.texts, rows, strict=True) if chosen]
+        rows = np.flatnonzero(np.isin(self.source, names))
         return replace(
             self,
-            texts=texts,
+            texts=_at(self.texts, rows),
             marks=self.marks[rows],
             rating=self.rating[rows],
             source=self.source[rows],
@@ -97,40 +97,56 @@ def rated_set(name: str, folder: Path) -> RatedSet:
     if name == "CoheSentia":
         texts, marks = cohesentia(folder / "cohesentia")
         drawn = _drawn(name, _of_one_writer(texts, marks["coherence"], MODELS_OF_COHESENTIA))
-        # people's stories are not there: critics learn from the last stories of the draw
-        real = [replace(text, split="train") for text in drawn.texts[-COHESENTIA_REAL:]]
+        # People's stories are not there: critics learn from the last stories of the draw.
+        real = in_split("train", drawn.texts[-COHESENTIA_REAL:])
         return replace(drawn.first(len(drawn.texts) - COHESENTIA_REAL), real=real)
-    kind = {"ROC": "roc", "WritingPrompts": "wp", "CNN": "cnn"}[name]
-    pools = [rated_stories(raw=folder / "next" / pool / f"{kind}.json") for pool in POOLS]
+    kind = FILES_OF_THE_NEXT_CHAPTER[name]
+    pools = []
+    for pool in POOLS:
+        pools.append(rated_stories(raw=folder / "next" / pool / f"{kind}.json"))
     return replace(_drawn(name, _pooled(pools)), real=_human_stories(kind, folder))
+
+
+def _at(texts: Sequence[Document], rows: Iterable[int]) -> list[Document]:
+    """The texts of some rows."""
+    return [texts[row] for row in rows]
+
+
+def in_split(split: str, texts: Iterable[Document]) -> list[Document]:
+    """Copies of texts that belong to a split."""
+    return [replace(text, split=split) for text in texts]
 
 
 def _of_one_writer(texts: Sequence[Document], marks: np.ndarray, writer: str) -> Corpus:
     """Stories each of which is a source of its own."""
-    truth = {
-        "marks": marks,
-        "cluster": np.array([text.id for text in texts]),
-        "system": np.array([writer] * len(texts)),
-    }
-    return Corpus([replace(text, split="test") for text in texts], truth, {})
+    sources = np.array([text.id for text in texts])
+    truth = {"marks": marks, "cluster": sources, "system": np.full(len(texts), writer)}
+    return Corpus(in_split("test", texts), truth, {})
 
 
 def _pooled(pools: Sequence[Corpus]) -> Corpus:
     """Stories that two pools of raters read, each pool's ratings less their mean."""
-    documents: list[Document] = []
-    parts: dict[str, list[np.ndarray]] = {"marks": [], "cluster": [], "system": []}
+    documents = []
+    marks = []
+    sources = []
+    systems = []
     for pool, corpus in zip(POOLS, pools, strict=True):
-        documents += [replace(text, id=f"{pool}/{text.id}") for text in corpus.documents]
-        parts["marks"].append(corpus.truth["marks"] - np.nanmean(corpus.truth["marks"]))
-        parts["cluster"].append(np.char.add(f"{pool}/", corpus.truth["cluster"]))
-        parts["system"].append(corpus.truth["system"])
-    truth = {key: np.concatenate(columns) for key, columns in parts.items()}
-    # GPT-3 goes by two names
-    truth["system"] = np.where(truth["system"] == "DAVINCI", "gpt3", truth["system"])
+        for text in corpus.documents:
+            documents.append(replace(text, id=f"{pool}/{text.id}"))
+        marks.append(corpus.truth["marks"] - np.nanmean(corpus.truth["marks"]))
+        sources.append(np.char.add(f"{pool}/", corpus.truth["cluster"]))
+        systems.append(corpus.truth["system"])
+    system = np.concatenate(systems)
+    truth = {
+        "marks": np.concatenate(marks),
+        "cluster": np.concatenate(sources),
+        "system": np.where(system == "DAVINCI", "gpt3", system),  # GPT-3 goes by two names
+    }
     return Corpus(documents, truth, {})
 
 
 def _people(corpus: Corpus) -> list[Document]:
+    """Texts that people wrote: those of the split to learn from."""
     return [document for document in corpus.documents if document.split == "train"]
 
 
@@ -144,24 +160,27 @@ def _human_stories(kind: str, folder: Path) -> list[Document]:
             section = Section(None, story.strip())
             stories.append(Document(f"{kind}-human-{number}", "train", (section,)))
     order = generator("rated sets", kind, "human stories").permutation(len(stories))
-    return [stories[place] for place in order[:MOST_REAL]]
+    return _at(stories, order[:MOST_REAL])
 
 
 def _drawn(name: str, corpus: Corpus) -> RatedSet:
     """The rated texts with their sources in an order drawn by seed."""
+    # 1. The rows of all texts, source by source.
     source = corpus.truth["cluster"]
     names = np.array(list(dict.fromkeys(source.tolist())))
-    place_of = {}
-    for place, number in enumerate(generator("rated sets", name).permutation(len(names))):
-        place_of[names[number]] = place
-    order = np.argsort([place_of[one] for one in source], kind="stable")
+    rank_of = {}
+    for rank, number in enumerate(generator("rated sets", name).permutation(len(names))):
+        rank_of[names[number]] = rank
+    ranks = [rank_of[name_of_source] for name_of_source in source]
+    order = np.argsort(ranks, kind="stable")
+    # 2. Rated texts apart from people's, which nobody rated.
     is_rated = np.isfinite(corpus.truth["marks"]).any(axis=1)
-    rows = [row for row in order if is_rated[row]]
+    rows = order[is_rated[order]]
     marks = corpus.truth["marks"][rows]
-    references = [corpus.documents[row] for row in order if not is_rated[row]]
+    references = _at(corpus.documents, order[~is_rated[order]])
     return RatedSet(
         name=name,
-        texts=[corpus.documents[row] for row in rows],
+        texts=_at(corpus.documents, rows),
         marks=marks,
         rating=np.nanmean(marks, axis=1),
         source=source[rows],

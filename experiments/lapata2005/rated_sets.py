@@ -1,10 +1,11 @@
 """Critics against raters on seven sets of machine texts: one table, from what is cached.
 
-``PYTHONPATH=src:. python experiments/lapata2005/rated_sets.py FOLDER SCRATCH`` measures what SCRATCH
-does not hold yet and writes rated_sets.csv, and rated_choice.csv: every choice of the measures of
-OrderAndRepetition, counted alike. FOLDER is as in rated_corpora.py, SCRATCH has ``readings.jsonl`` of
-rated_readings.py. Cheap critics judge every rated text; what the language model reads is the first
-sources of a draw by seed. Every critic is turned so that a positive correlation speaks for it.
+``PYTHONPATH=src:. python experiments/lapata2005/rated_sets.py FOLDER SCRATCH`` measures what
+SCRATCH does not hold yet and writes rated_sets.csv, and rated_choice.csv: every choice of the
+measures of OrderAndRepetition, counted alike. FOLDER is as in rated_corpora.py, SCRATCH has
+``readings.jsonl`` of rated_readings.py. Cheap critics judge every rated text; what the language
+model reads is the first sources of a draw by seed. Every critic is turned so that a positive
+correlation speaks for it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.lapata2005.rated_corpora import NAMES, RatedSet, rated_set
+from experiments.lapata2005.rated_corpora import NAMES, RatedSet, in_split, rated_set
 from experiments.lapata2005.rated_readings import Reading, cached, key_of
 from experiments.lapata2005.summeval import (
     PACKAGE,
@@ -71,16 +71,17 @@ Row = dict[str, Any]
 
 def cheap_values(rated: RatedSet, scratch: Path) -> Values:
     """Scores of every text by critics that read no language model, and both lengths."""
-    real = [replace(text, split="train") for text in rated.real]
-    corpus = Corpus([*real, *rated.texts])
+    # 1. Critics learn from people's texts, and judge them too; only the rated texts count.
+    corpus = Corpus([*in_split("train", rated.real), *rated.texts])
     values = grid_values(corpus, None) | chain_values(corpus) | _path_values(corpus, scratch)
     turned: Values = {}
     for name, (short, sign) in CHEAP.items():
-        turned[short] = sign * values[name][len(real) :]
-    sentences = [len(sentence_texts(text.text)) for text in rated.texts]
-    words = [len(text.text.split()) for text in rated.texts]
-    lengths = np.array([sentences, words], dtype=np.float64)
-    return turned | dict(zip(LENGTHS, lengths, strict=True))
+        turned[short] = sign * values[name][len(rated.real) :]
+    # 2. Lengths.
+    lengths = np.zeros((len(rated.texts), len(LENGTHS)))
+    for row, text in zip(lengths, rated.texts, strict=True):
+        row[:] = len(sentence_texts(text.text)), len(text.text.split())
+    return turned | dict(zip(LENGTHS, lengths.T, strict=True))
 
 
 def _path_values(corpus: Corpus, scratch: Path) -> Values:
@@ -108,17 +109,25 @@ def kept_values(rated: RatedSet, scratch: Path) -> Values:
         values = cheap_values(rated, scratch / rated.name)
         write_json(path, {name: row.tolist() for name, row in values.items()})
         print(f"{rated.name}: {time.process_time() - start:.0f} s of cheap critics", flush=True)
-    return {name: np.array(row, dtype=np.float64) for name, row in read_json(path).items()}
+    values = {}
+    for name, row in read_json(path).items():
+        values[name] = np.array(row, dtype=np.float64)
+    return values
+
+
+def column(units: Sequence[Any], name: str) -> np.ndarray:
+    """One attribute of readings or measures, float64 (texts,)."""
+    return np.array([getattr(unit, name) for unit in units], dtype=np.float64)
 
 
 def model_values(readings: Sequence[Reading], units: Sequence[TextMeasures], critic: Any) -> Values:
     """Scores by what the language model read, turned so that more is better."""
     return {
-        "low word perplexity": -np.array([reading.word_perplexity for reading in readings]),
-        "own order": np.array([reading.own_order for reading in readings]),
-        "mild worst sentence": np.array([reading.mild_worst_sentence for reading in readings]),
+        "low word perplexity": -column(readings, "word_perplexity"),
+        "own order": column(readings, "own_order"),
+        "mild worst sentence": column(readings, "mild_worst_sentence"),
         "order and repetition": unit_scores(critic, units),
-        "chat mark": np.array([reading.mark for reading in readings]),
+        "chat mark": column(readings, "mark"),
     }
 
 
@@ -137,10 +146,11 @@ def measures_of(
 
 def part_read(rated: RatedSet, readings: Mapping[str, Reading]) -> RatedSet:
     """The first sources of a set, all texts of which were read."""
-    is_read: dict[str, bool] = {}
+    sources = dict.fromkeys(rated.source.tolist())
     for text, source in zip(rated.texts, rated.source.tolist(), strict=True):
-        is_read[source] = is_read.get(source, True) and key_of(rated.name, text) in readings
-    return rated.first([*is_read.values(), False].index(False))
+        if key_of(rated.name, text) not in readings:
+            return rated.first(list(sources).index(source))
+    return rated.first(len(sources))
 
 
 def correlations(rated: RatedSet, values: np.ndarray, lengths: np.ndarray, name: str) -> Row:
@@ -195,6 +205,26 @@ def rows_of(rated: RatedSet, values: Values, lengths: Values) -> list[Row]:
     return rows
 
 
+def rows_read(
+    part: RatedSet, readings: Mapping[str, Reading], critic: Any, lengths: Values
+) -> list[Row]:
+    """Rows of the critics that take what the language model read, with what reading cost.
+
+    Args:
+        part: the sources that were read.
+        readings: of texts, by key.
+        critic: the fitted one of order and repetition.
+        lengths: of all texts of the set, of which the part has the first.
+    """
+    of_texts = [readings[key_of(part.name, text)] for text in part.texts]
+    scores = model_values(of_texts, measures_of(part, part.texts, readings), critic)
+    lengths_read = {name: row[: len(part.texts)] for name, row in lengths.items()}
+    rows = []
+    for row in rows_of(part, scores, lengths_read):
+        rows.append(row | costs(row["critic"], of_texts))
+    return rows
+
+
 def raters_row(rated: RatedSet) -> list[Row]:
     """Each rater with the mean of the others, where texts have several (Pearson)."""
     ratings = rated.marks.T
@@ -210,10 +240,10 @@ def raters_row(rated: RatedSet) -> list[Row]:
 def costs(critic: str, readings: Sequence[Reading]) -> Row:
     """Seconds of the processor a text, and of a mark the tokens of its request."""
     if critic == "chat mark":
-        tokens = round(float(np.mean([reading.mark_tokens for reading in readings])))
-        seconds = float(np.mean([reading.mark_seconds for reading in readings]))
+        tokens = round(float(column(readings, "mark_tokens").mean()))
+        seconds = float(column(readings, "mark_seconds").mean())
         return {"seconds a text": seconds, "tokens a text": tokens}
-    return {"seconds a text": float(np.nanmean([reading.seconds for reading in readings]))}
+    return {"seconds a text": float(np.nanmean(column(readings, "seconds")))}
 
 
 def choices(
@@ -228,7 +258,8 @@ def choices(
             for part in parts:
                 scores = unit_scores(critic, measures_of(part, part.texts, readings))
                 row[part.name] = correlate("spearman", scores, part.rating).value
-            rows.append(row | {"mean": float(np.mean(list(row.values())[1:]))})
+            row["mean"] = float(np.mean([row[part.name] for part in parts]))
+            rows.append(row)
     return sorted(rows, key=lambda row: -row["mean"])
 
 
@@ -236,8 +267,8 @@ def write_stored_reference(reference: Sequence[TextMeasures]) -> None:
     """What people's texts measure, ascending, beside the critic."""
     values = {}
     for name in MEASURES:
-        column = np.array([getattr(unit, name) for unit in reference], dtype=np.float64)
-        values[name] = np.sort(column[np.isfinite(column)]).round(4).tolist()
+        measured = column(reference, name)
+        values[name] = np.sort(measured[np.isfinite(measured)]).round(4).tolist()
     record = {"model": "SmolLM2-135M-Instruct.Q4_1.gguf", "texts": len(reference), "values": values}
     STORED_REFERENCE.write_text(json_line(record) + "\n", encoding="utf-8")
 
@@ -249,38 +280,38 @@ def write_rows(rows: Sequence[Row], path: Path, digits: int) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         for row in rows:
-            cells = []
-            for value in (row.get(column, math.nan) for column in columns):
-                is_number = isinstance(value, float)
-                shown = f"{value:.{digits}f}" if is_number else str(value)
-                cells.append("" if is_number and math.isnan(value) else shown)
-            writer.writerow(cells)
+            writer.writerow([_cell(row.get(name, ""), digits) for name in columns])
+
+
+def _cell(value: Any, digits: int) -> str:
+    """A number to so many digits, anything else as it is; nothing for what is not a number."""
+    if not isinstance(value, float):
+        return str(value)
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def main(folder: Path, scratch: Path) -> None:
     """Measure what is missing and write both tables."""
+    # 1. The critic that travels, fitted to the people's texts of all sets.
     readings = cached(scratch / "readings.jsonl")
     sets = [rated_set(name, folder) for name in NAMES]
     reference = []
     for rated in sets:
         reference += measures_of(rated, rated.references, readings)
     critic = OrderAndRepetition().fit(reference)
+    # 2. Rows of each set: cheap critics on all of it, the language model's on what it has read.
     rows = []
     parts = []
     for rated in sets:
         values = kept_values(rated, scratch)
         lengths = {name: values[name] for name in LENGTHS}
         rows += raters_row(rated) + rows_of(rated, values, lengths)
-        # what the model read: whole sources of the draw
         part = part_read(rated, readings)
         print(f"{rated.name}: {len(rated.texts)} texts, {len(part.texts)} read", flush=True)
         if len(part.texts) >= FEWEST_TEXTS:
             parts.append(part)
-            of_texts = [readings[key_of(rated.name, text)] for text in part.texts]
-            scores = model_values(of_texts, measures_of(part, part.texts, readings), critic)
-            lengths = {name: row[: len(part.texts)] for name, row in lengths.items()}
-            for row in rows_of(part, scores, lengths):
-                rows.append(row | costs(row["critic"], of_texts))
+            rows += rows_read(part, readings, critic, lengths)
+    # 3. The tables.
     here = Path(__file__)
     write_rows(rows, here.with_suffix(".csv"), 2)
     write_rows(choices(parts, reference, readings), here.with_name("rated_choice.csv"), 3)
