@@ -2,7 +2,7 @@
 
 ``python experiments/differences.py [FOLDER]`` reads ``data/scores`` and the ledger's claims of the
 working tree and of HEAD, or of another checkout (a run of other code, or on another machine),
-writes ``data/differences.md``, never fails.
+and writes ``data/differences.md``. Files that are no results are named there; they end no run.
 """
 
 import csv
@@ -18,11 +18,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from longform.errors import InputError
 from longform.files.artefacts import atomic_write
 from longform.results import NAMES
 
 SCORES, CLAIMS, PAGE = "data/scores", "paper_figures/ledger/claims.csv", "data/differences.md"
 IDENTITY = NAMES[: NAMES.index("seed") + 1]  # the fields that say what a record is a number of
+NUMBERS = ("value", "low", "high")
 BORDERLINE = "borderline"
 EQUAL, CLOSE, DIFFERING = "equal", "within 1e-9", "differing"
 OUTSIDE, NEW, GONE = "outside the committed interval", "new", "gone"
@@ -75,7 +77,7 @@ def compared(old: str, new: str) -> tuple[Counter[str], float]:
     """
     by_identity: dict[Any, tuple[list[Record], list[Record]]] = defaultdict(lambda: ([], []))
     for side, text in enumerate((old, new)):
-        for record in json.loads(text):
+        for record in records_in(text):
             identity = tuple(record.get(name) for name in IDENTITY)
             by_identity[identity][side].append(record)
     counts, largest = Counter[str](), 0.0
@@ -86,6 +88,28 @@ def compared(old: str, new: str) -> tuple[Counter[str], float]:
                 largest = max(largest, relative_difference(before, after))
                 counts[OUTSIDE] += is_outside(before, after)
     return counts, largest
+
+
+def records_in(text: str) -> list[Record]:
+    """The records of a file.
+
+    Raises:
+        InputError: not JSON, not a list of objects, or a field that names or counts something
+            holds a list or an object.
+    """
+    try:
+        records = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"not JSON ({error})") from error
+    if not isinstance(records, list):
+        raise InputError("not a list of records")
+    for record in records:
+        if not isinstance(record, dict):
+            raise InputError(f"{record!r} is no record")
+        for name in (*IDENTITY, *NUMBERS):
+            if isinstance(record.get(name), dict | list):
+                raise InputError(f"the {name} of a record is {record[name]!r}")
+    return records
 
 
 def change(before: Record | None, after: Record | None) -> str:
@@ -102,7 +126,10 @@ def change(before: Record | None, after: Record | None) -> str:
 def number_of(record: Record, name: str) -> float:
     """A number of a record; not a number where it has none."""
     value = record.get(name)
-    return math.nan if value is None else float(value)
+    try:
+        return math.nan if value is None else float(value)
+    except ValueError as error:
+        raise InputError(f"the {name} of a record is {value!r}, which is no number") from error
 
 
 def relative_difference(before: Record, after: Record) -> float:
@@ -145,9 +172,16 @@ class Verdict:
 
 
 def verdicts(text: str) -> dict[str, Verdict]:
-    """Verdicts by ``paper claim`` of a file of claims; a line with a row is part of a claim."""
+    """Verdicts by ``paper claim`` of a file of claims; a line with a row is part of a claim.
+
+    Raises InputError: a column is missing.
+    """
     by_claim = {}
-    for line in csv.DictReader(io.StringIO(text, newline="")):
+    lines = csv.DictReader(io.StringIO(text, newline=""))
+    missing = {"paper", "claim", "row", "verdict"} - set(lines.fieldnames or ())
+    if text and missing:
+        raise InputError(f"{CLAIMS}: no column {sorted(missing)}")
+    for line in lines:
         if not line["row"]:
             name = f"{line['paper']} {line['claim']}"
             by_claim[name] = Verdict(line["verdict"], bool(line.get("borderline")))
@@ -174,11 +208,17 @@ def turned_verdicts(old: str, new: str) -> tuple[list[str], int]:
 
 
 def described(old: Files, new: Files) -> tuple[list[str], list[str]]:
-    """What differs, the most important first, and a table by file."""
+    """What differs, the most important first, and a table by file.
+
+    Raises InputError: a file does not hold results.
+    """
     # Records by file, and verdicts.
     comparisons = {}
     for path in sorted({*old, *new} - {CLAIMS}):
-        comparisons[path] = compared(old.get(path, "[]"), new.get(path, "[]"))
+        try:
+            comparisons[path] = compared(old.get(path, "[]"), new.get(path, "[]"))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
     total = Counter[str]()
     largest = 0.0
     for counts, difference in comparisons.values():
@@ -215,8 +255,8 @@ def main(folder: Path = Path(), other: Path | None = None) -> int:
     try:
         if old:
             lines, table = described(old, made(folder))
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        lines = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"]
+    except (InputError, OSError) as error:
+        lines = [f"cannot compare this run with the committed one: {error}"]
     # All of it as a page, and its first lines.
     page = ["# This run beside the committed one", ""]
     page += [f"- {line}" for line in lines]

@@ -5,7 +5,7 @@ import csv
 import pytest
 from repro_project import git
 
-from experiments.differences import CLAIMS, PAGE, main
+from experiments.differences import CLAIMS, PAGE, SCORES, main
 from longform.files.artefacts import write_json
 from longform_lab.reporting.verdicts import HEADER
 
@@ -62,7 +62,27 @@ def test_rounding_is_no_difference_and_new_gone_and_changed_are_counted(run):
     )
     said = run(RECORDS, "contradicted")
     assert "verdicts that differ: 1 of 1\npaper grows: holds -> contradicted" in said
-    assert "cannot compare this run with the committed one" in run({"critic": 1})
+
+
+@pytest.mark.parametrize(
+    ("records", "reason"),
+    [
+        ({"critic": 1}, "not a list of records"),
+        (["x"], "'x' is no record"),
+        ([{**RECORDS[0], "critic": ["a"]}], "the critic of a record is ['a']"),
+        ([{**RECORDS[0], "value": "much"}], "the value of a record is 'much', which is no number"),
+    ],
+)
+def test_a_file_that_holds_no_results_is_named_and_ends_no_run(run, records, reason):
+    printed = run(records)
+    assert printed.startswith(f"cannot compare this run with the committed one: {SCORES}")
+    assert reason in printed
+
+
+def test_a_fault_of_the_comparison_keeps_its_traceback(run, monkeypatch):
+    monkeypatch.setattr("experiments.differences.compared", lambda old, new: None + 1)
+    with pytest.raises(TypeError):
+        run(RECORDS)
 
 
 @pytest.mark.parametrize(
