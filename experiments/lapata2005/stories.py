@@ -2,7 +2,7 @@
 
 Which one to trust where no systems are compared?
 
-``PYTHONPATH=src python experiments/lapata2005/stories.py hanna STORIES RATINGS`` writes
+``PYTHONPATH=src:. python experiments/lapata2005/stories.py hanna STORIES RATINGS`` writes
 measured/hanna.json.gz, ``... stories.py cohesentia FOLDER`` measured/cohesentia.json.gz.
 
 HANNA (Chhun et al. 2022, 2024): STORIES is ``hanna_llm_stories.csv``, in which each prompt's human
@@ -32,7 +32,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from summeval import (
+
+from experiments.lapata2005.summeval import (
     CONTROLS,
     at_equal_length,
     chain_values,
@@ -46,7 +47,6 @@ from summeval import (
     within,
     write_packed,
 )
-
 from longform.datasets.text_files import hanna as build
 from longform.documents import Corpus, Document, Section
 from longform.errors import InputError
