@@ -1,12 +1,15 @@
-"""Whether the network may be used, and how systems are named, case by case."""
+"""Whether the network may be used, how systems are named, and Ctrl-C, case by case."""
 
 import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from longform import terminal
 from longform.datasets.rated_texts import MANY, _copied_raters
+from longform.terminal import Interrupt
 from tests.refusals import refuses
 
 
@@ -66,3 +69,28 @@ def test_a_copied_rater_repeats_an_earlier_one_in_very_many_texts():
     changed = one.copy()
     changed[-1] += 1
     assert _copied_raters(np.stack([one, changed, few, one], axis=1)) == [3]
+
+
+def test_ctrl_c_is_remembered_and_the_handler_before_comes_back():
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupt() as interrupt:
+        interrupt.check()  # there was none
+        interrupt.ends_at_once = False
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert interrupt.heard and signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before
+    with pytest.raises(KeyboardInterrupt):
+        interrupt.check()
+
+
+def test_a_thread_that_may_hear_no_ctrl_c_leaves_the_handler_alone():
+    before = signal.getsignal(signal.SIGINT)
+
+    def enter_and_leave():
+        with Interrupt() as interrupt:
+            interrupt.check()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(enter_and_leave).result()
+    assert signal.getsignal(signal.SIGINT) == before

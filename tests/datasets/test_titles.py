@@ -164,3 +164,37 @@ def test_pieces_are_cut_as_gpt2_cuts_and_tokenizer_files_count_their_own(
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     made.save(str(tmp_path / "tokenizer.json"))
     assert titles.token_counter(tmp_path / "tokenizer.json")("a b zzz a") == 4
+
+
+@pytest.mark.parametrize(
+    ("sections", "lengths", "reason"),
+    [
+        (["a", ""], [5, 5], "untitled section"),
+        (["a"], [5], "too few sections"),
+        (["a", "b"], [5, 10], ""),
+        (["a", "b"], [5, 11], "section too long"),
+        (["a", "b"], [2, 5], ""),
+        (["a", "b"], [1, 5], "section too short"),
+    ],
+)
+def test_an_article_at_a_threshold_passes_and_one_beside_it_says_why(sections, lengths, reason):
+    filters = titles.Filters(min_sections=2, max_tokens=10, min_tokens=2, min_title_count=1)
+    assert titles._reason_to_drop(sections, lengths, filters) == reason
+
+
+def test_an_article_without_sections_passes_where_none_are_asked_for():
+    assert titles._reason_to_drop([], [], titles.Filters(min_sections=0)) == ""
+
+
+def test_tokens_that_a_tokenizer_adds_to_a_text_are_not_counted(tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({"a": 0, "[CLS]": 1, "?": 2}, unk_token="?")
+    )
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A", special_tokens=[("[CLS]", 1)]
+    )
+    made.save(str(tmp_path / "tokenizer.json"))
+    assert len(made.encode("a a").ids) == 3
+    assert titles.token_counter(tmp_path / "tokenizer.json")("a a") == 2
