@@ -85,6 +85,14 @@ TO_FIND = (1.960 + 0.842) / 1.960  # of a 95 % interval's arm, for a power of 0.
 MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 NAME = "real"  # by which claims give reasons why published text cannot test them
 NOWHERE = ROOT / "data" / "no corpora"
+INTRODUCTION = (
+    "Which claims of the five papers hold on published text? Each claim stands below once, with"
+    " its verdict from the runs on such text whose results are in git"
+    " ([which](../docs/real_text.md)), the comparisons behind it, and what limits it. A claim"
+    " *holds* where the 95 % interval of the claimed difference lies on the claimed side, is"
+    " *contradicted* where it lies on the other, and is *undecided* otherwise"
+    " ([words](../docs/glossary.md)). Read the notes below the table before you quote a count."
+)
 EFFECTS = (
     "Behind an undecided claim stands the smallest effect that its numbers could have found: with a"
     f" power of {POWER:g}, at a level of 5 %, by each of its undecided comparisons."
@@ -247,7 +255,7 @@ def superseded(claim: Judged) -> list[str]:
 
 def markdown(claims: Sequence[Judged]) -> str:
     """Counts by paper, notes, then the claims of each paper; last our own checks, likewise."""
-    parts = ["# Claims on published text", claims_markdown(claims), *notes(claims)]
+    parts = ["# Claims on published text", INTRODUCTION, claims_markdown(claims), *notes(claims)]
     papers = list(dict.fromkeys(claim.paper for claim in claims))
     for are_ours, addition in ((False, ""), (True, ", our own checks")):
         for paper in papers:

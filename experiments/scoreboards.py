@@ -30,6 +30,8 @@ INTRODUCTION = (
     " *Within interval*: the printed number lies in our 95 % interval."
     " *Not comparable*: measured, but at another size or by another instrument than the paper's."
     " A *borderline* verdict is another at 90 or at 99 %."
+    " Some *holds* on real text are superseded or come from networks that write word salad: the"
+    " notes of the [claims](../experiments/real_claims.md) say how many."
 )
 
 
