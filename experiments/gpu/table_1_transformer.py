@@ -472,14 +472,24 @@ class Study:
         return records
 
     def _samples(self, update: int) -> list[Document]:
-        """Texts of a saved network."""
+        """Sample texts from the network saved after an update; the time goes to the report.
+
+        The texts begin from nothing, are packed as the network was trained, a document a row, and
+        fit its positions, so that no context slides. A token counts as two operations a weight.
+
+        Args:
+            update: after which the network was saved.
+
+        Returns:
+            As many documents as the size at hand names (``samples``).
+        """
         started = time.perf_counter()
         generation = generate(
             model=self._network(update),
             name=self._name(update),
             seed=self.texts.seed,
             scratch=self.folder / f"samples-{update}",
-            prefixes=self.texts.of("test"),
+            prefixes=self.texts.of("test"),  # they measure float32's error, and begin no text
             documents=self.chosen.samples,
             titles=False,
             packing="documents",

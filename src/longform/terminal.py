@@ -67,6 +67,14 @@ def stay_offline_unless_named(*names: object) -> None:
 def named_systems(given: Sequence[str]) -> dict[str, str]:
     """Texts of each system by its name: that before ``=``, else that of the file or folder.
 
+    Args:
+        given: ``NAME=TEXTS`` or ``TEXTS``. Where a file or folder of the whole name exists, ``=``
+            is part of that.
+
+    Returns:
+        By name, where the texts lie. A file's name counts up to its first full stop: ``a`` for
+        ``out/a.b.jsonl``. One that begins with a full stop leaves none.
+
     Raises:
         InputError: two systems have one name, or one has none.
     """
@@ -76,6 +84,7 @@ def named_systems(given: Sequence[str]) -> dict[str, str]:
     for one in given:
         name, separator, texts = one.partition("=")
         if not separator or Path(one).exists():
+            # The last part of the path; a slash at the end is no part.
             name, texts = Path(one.rpartition("/")[2] or one).name.split(".")[0], one
         if not name or not texts:
             raise InputError(f"{one!r}: no name, or no texts; give TEXTS, or NAME=TEXTS")

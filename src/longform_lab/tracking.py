@@ -1,6 +1,8 @@
-"""Trainings as runs of Weights & Biases, offline unless ``WANDB_MODE`` says otherwise.
+"""Trainings as runs of Weights & Biases.
 
-The record is the CSV file beside them.
+They stay offline unless ``WANDB_MODE`` says otherwise: :mod:`longform_lab.stages` and the Makefile
+set it to ``offline`` where it is not set. A run is a mirror; the record of a training is the CSV log
+that :mod:`longform.language_models.lightning` writes in its scratch folder.
 """
 
 import json
@@ -18,7 +20,10 @@ SERVICE_SECONDS = 120  # a busy machine takes longer than the usual 30
 
 
 def track() -> None:
-    """Mirror the trainings of this process, and name the stage that they are of."""
+    """Mirror the trainings of this process, and name the stage that they are of.
+
+    The name goes to ``LONGFORM_STAGE``, which a training's facts repeat.
+    """
     if wandb_run not in mirrors:
         mirrors.append(wandb_run)
     if "DVC_STAGE" in os.environ:  # its name in dvc.yaml
@@ -29,7 +34,16 @@ def wandb_run(name: str, scratch: Path, tags: list[str]) -> list[Any]:
     """A run of Weights & Biases, none where it is disabled, not installed or does not answer.
 
     The run's id is kept beside the checkpoints, so that a resumed training goes on in the run that
-    it began.
+    it began. In the folder of a scale (``scale.json``: parameters of another size, made by
+    :mod:`longform_lab.scale`) name and group open with the scale's name.
+
+    Args:
+        name: of the training; it opens with its corpus, which becomes the run's group.
+        scratch: folder of its checkpoints.
+        tags: of the run.
+
+    Returns:
+        One logger of Lightning, or none.
     """
     if os.environ.get("WANDB_MODE") == "disabled":
         return []

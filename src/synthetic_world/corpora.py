@@ -41,22 +41,27 @@ def build(
 ) -> Corpus:
     """A synthetic corpus with its truth, sound or (articles alone) with one corruption.
 
-    Document i belongs to one split whatever the counts, and no draw depends on ``name``. In
-    ``summaries`` documents are clusters of six versions, each at its own severity. The truth arrays
-    stay those of the sound text.
+    Document i belongs to one split whatever the counts, and no draw depends on ``name``. A
+    corruption changes the text alone: the truth arrays stay those of the sound article.
 
     Args:
-        name: of the corpus.
+        name: of the corpus, for its facts and for errors.
         seed: of the world.
-        domain: one of ``DOMAINS``.
+        domain: one of ``DOMAINS``. Those in ``OTHERS`` are no articles and take neither corruption
+            nor severity; what is counted in ``summaries`` are clusters of six versions, which have
+            severities of their own.
         documents: how many, or how many of each split.
-        corruption: one of ``CORRUPTIONS``, or none.
-        severity: the share of the eligible places that are struck.
+        corruption: one of ``CORRUPTIONS``, or "" for sound text.
+        severity: the share of the eligible places that are struck, 0 to 1.
+
+    Returns:
+        The documents, their truth arrays, and the arguments among the facts.
 
     Raises:
         BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents
             at all.
     """
+    # 1. The arguments, checked; what comes back are the numbers i of the documents.
     numbers = _numbers(name, domain, documents, corruption, severity)
     facts = {
         "name": name,
@@ -67,8 +72,10 @@ def build(
         "corruption": corruption,
         "severity": severity,
     }
+    # 2. What is no article has a builder of its own.
     if domain in OTHERS:
         return OTHERS[domain](seed, numbers, facts)
+    # 3. Articles, damaged where a corruption is named.
     damage = partial(
         corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed
     )
@@ -79,7 +86,11 @@ def build(
 def _numbers(
     name: str, domain: str, documents: Counts, corruption: str, severity: float
 ) -> list[int]:
-    """Numbers of a corpus's documents. Raises BadInput: what :func:`build` refuses."""
+    """Numbers i of a corpus's documents, by which they are drawn, after a check of the rest.
+
+    Raises:
+        BadInput: what :func:`build` refuses.
+    """
     if domain not in DOMAINS:
         raise BadInput(f"domain is {domain!r}, allowed are {sorted(DOMAINS)}; choose one of them")
     allowed = sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []

@@ -21,15 +21,23 @@ def read(
 ) -> Predictions:
     r"""Token log-probabilities in the layout of a language model's predictions.
 
-    There is no end token. A subsequence is one draw:
-    $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter, zero at its letters, so sums
-    over texts and token counts are exact.
+    A text of the synthetic language (deng2022 section 3, appendix D) is a row of subsequences, each
+    several letters and a closing delimiter, and every letter is a token. A subsequence is one draw,
+    so its $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter and zero at its letters:
+    sums over texts and numbers of tokens are exact. Texts start in state 0 and have no end token.
 
     Args:
-        documents: of the corpus.
-        truth: what wrote them.
-        reader_truth: the language that reads them.
+        documents: of the corpus, in the order of the truth's rows.
+        truth: of the corpus: ``states`` $z$ and ``emitted`` $w$, integers (documents, steps).
+        reader_truth: of the language that reads, whose A and E are taken. Its states and
+            subsequences must be numbered as those of ``truth``; the path is the true one, also
+            where another language reads.
         splits: whose documents are read.
+
+    Returns:
+        ``token_logprob`` in nats, float32, for each document of the splits a row (tokens,); minus
+        infinity where the reading language cannot make a step, which the language that wrote a
+        text always can.
 
     Raises:
         BadInput: the truth is of other documents.
@@ -46,6 +54,7 @@ def read(
     for document, states, emitted in zip(documents, truth["states"], truth["emitted"], strict=True):
         if document.split not in splits:
             continue
+        # z_0 = 0 stands before the first state.
         previous = np.concatenate([[0], states[:-1]])
         transitions = language.transitions[previous, states]
         emissions = language.emissions[states, emitted]

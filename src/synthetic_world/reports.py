@@ -34,6 +34,7 @@ TRANSITIONS = np.array(
 ABSENT = ROLES.index("-")
 WORDS = table("reports")
 SENTENCES, ENTITIES = (8, 14), (4, 8)
+# Cumulative probabilities, as :meth:`Draws.index` takes them.
 _START = np.cumsum(START).tolist()
 _ROWS = np.cumsum(TRANSITIONS, axis=1).tolist()
 

@@ -26,7 +26,12 @@ class ResultsSoFar:
         path: the file; None where nothing is written or taken back.
         documents: all texts that are compared.
         options: what a person brought.
-        paired: whether texts of one prompt are compared.
+        paired: whether texts that systems wrote from one prompt are compared with each other, which
+            gives other tests of the same texts.
+
+    Attributes:
+        inputs: the key of texts, options and pairing; empty where nothing is written.
+        lines: by critic, the records that have this key.
     """
 
     def __init__(
@@ -36,6 +41,7 @@ class ResultsSoFar:
         options: Options,
         paired: bool = False,
     ) -> None:
+        # 1. The key of what all results depend on; pairing changes them, and not the texts.
         self.path = path
         self.inputs = _fingerprint(documents, options) if path is not None else ""
         if paired:
@@ -43,6 +49,8 @@ class ResultsSoFar:
         self.lines: dict[str, Mapping[str, Any]] = {}
         if path is None or not path.is_file():
             return
+        # 2. Earlier results with this key, the last of each critic. A line that is no record, as one
+        # cut short, has no key.
         for line in path.read_text(encoding="utf-8").splitlines():
             record = _record(line)
             if record.get("inputs") == self.inputs:
@@ -121,6 +129,7 @@ def result_from(panel: Panel, record: Mapping[str, Any]) -> CriticResult:
 
 
 def _record(line: str) -> dict[str, Any]:
+    """A line of the file as a record; an empty one where it is no JSON object."""
     try:
         record = json.loads(line)
     except ValueError:

@@ -348,9 +348,14 @@ def against_torch_struct(
     few_joint = log_joint[:, states].cpu().double().clamp(min=NEVER)
 
     def by_scan(log_transitions: Tensor) -> Tensor:
+        """Nats of all texts by our scan, float64 (), as a function of log A (C, C) alone.
+
+        log W and the texts are those above, so the gradient is the expected transitions.
+        """
         return LogPartition.apply(log_transitions, log_joint, indices)
 
     def by_torch_struct(log_transitions: Tensor) -> Any:
+        """The same by torch-struct, of log A (states, states) among the reachable states."""
         return sum(_by_torch_struct(log_transitions, few_joint, index) for index in indices)
 
     # 4. Log-likelihoods and gradients.

@@ -306,7 +306,14 @@ class ValidationBatches(Sampler[list[int]]):
 class Turns(Sampler[list[int]]):
     """Batches of item numbers of this process: r, r + n, r + 2n … of n processes.
 
-    A process without items has one empty batch: Lightning refuses one without a batch.
+    Each item comes once in all, so one process may have a batch more than another: of 3 items in
+    batches of 1 the first of two processes has 2, the second 1. A process without items has one
+    empty batch: Lightning refuses one without a batch.
+
+    Args:
+        items: how many there are in all.
+        batch: items at a time, at most.
+        world: processes in all.
     """
 
     def __init__(self, items: int, batch: int, world: int) -> None:
@@ -317,6 +324,7 @@ class Turns(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         mine = range(rank() if self.world > 1 else 0, self.items, self.world)
+        # max: without items one start is left, whose batch is empty.
         for start in range(0, max(1, len(mine)), self.batch):
             yield list(mine[start : start + self.batch])
 

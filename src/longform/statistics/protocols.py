@@ -19,7 +19,9 @@ Unit_contra = TypeVar("Unit_contra", contravariant=True)
 class Metric(Protocol):
     """One number from sufficient statistics, nan where nothing was scored."""
 
-    def score_of(self, statistics: SufficientStatistics) -> float: ...
+    def score_of(self, statistics: SufficientStatistics) -> float:
+        """The number, over all units of the statistics together."""
+        ...
 
 
 @runtime_checkable
@@ -36,8 +38,13 @@ class Critic(Protocol[Unit_contra]):
         """The critic fitted on real units."""
         ...
 
-    def sufficient_statistics(self, units: Sequence[Unit_contra]) -> SufficientStatistics: ...
-    def score_of(self, statistics: SufficientStatistics) -> float: ...
+    def sufficient_statistics(self, units: Sequence[Unit_contra]) -> SufficientStatistics:
+        """What the score needs of each unit, a row for each in their order."""
+        ...
+
+    def score_of(self, statistics: SufficientStatistics) -> float:
+        """The score of all units of the statistics together, nan where nothing was scored."""
+        ...
 
 
 @runtime_checkable
@@ -56,9 +63,6 @@ class Weighing(Protocol):
 class Attributing(Protocol[Unit_contra]):
     """A critic that says which parts of a unit its score comes from.
 
-    ``part_values`` gives the parts of each unit in reading order, float64 of any shape; nan is a
-    part without a number, and counts 0.
-
     Attributes:
         parts: what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
         attributed: the columns of the statistics that a unit's parts sum to.
@@ -69,7 +73,17 @@ class Attributing(Protocol[Unit_contra]):
     attributed: tuple[str, ...]
     blame: ClassVar[int]
 
-    def part_values(self, units: Sequence[Unit_contra]) -> list[np.ndarray]: ...
+    def part_values(self, units: Sequence[Unit_contra]) -> list[np.ndarray]:
+        """A number for each part of each unit.
+
+        Args:
+            units: as of ``sufficient_statistics``, not only those of the fit.
+
+        Returns:
+            An array for each unit, in their order: its parts in reading order, float64 of any shape
+            (tokens, or transitions by sections). nan is a part without a number, and counts 0.
+        """
+        ...
 
 
 @runtime_checkable

@@ -156,10 +156,14 @@ def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
     Args:
         decoders: kinds of :data:`longform.decoding.decoders.DECODERS`, perhaps with settings and a
             name of one's own: ``delayed_beam``, ``top_k:k=40``, ``wide=beam:beams=30,blocking=3``;
-            or a mapping of such settings.
+            or a mapping of such settings by name.
 
-    Raises ConfigError: an unknown kind or setting, two decoders with one name, or a name that no
-        file can have.
+    Returns:
+        By name, ``kind`` and the settings that were named; defaults are not filled in.
+
+    Raises:
+        ConfigError: no decoder, an unknown kind or setting, two decoders with one name, or a name
+            that no file can have.
     """
     from longform.decoding.decoders import DECODERS
     from longform.settings import Nothing, parse_kind
@@ -178,7 +182,9 @@ def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
             settings[name] = entry
     if not settings:
         raise ConfigError("no decoder is named; `longform decoders` lists them")
-    # 2. Whether each kind takes its settings, and a file its name.
+    # 2. Whether each kind takes its settings, and a file its name. The parsed settings are not
+    # needed here; a decoder has none beside its kind's own (``Nothing``), and errors name the
+    # command in place of ``params.yaml``.
     for name, entry in settings.items():
         parse_kind(DECODERS, Nothing, entry, f"decoder {name}", "the command")
         if not _FILE_NAME.fullmatch(name):

@@ -181,6 +181,19 @@ def entries(params: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _of_critic(position: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """The entries of one critic that have a ``kind``.
+
+    A key without a value (``predictions:``) is passed over.
+
+    Args:
+        position: of the critic in the file, ``articles.critics.topics``.
+        entry: its settings.
+
+    Yields:
+        The name in ``ROOMS``, whose registry has the kind; the entry's position; its content. They
+        are its training, its predictions, and its scores: those in ``QUESTIONS`` share one room,
+        ``metrics`` and ``evaluations`` are rooms by these names.
+    """
     if entry.get("train") is not None:
         yield "train", f"{position}.train", entry["train"]
     for name, reading in (entry.get("predictions") or {}).items():

@@ -106,8 +106,8 @@ class Encoder:
             in the first region and the end token in the last (lm-zoo from August 2021 on, commit
             923f21e).
         separator: of a change of speaker, ``[SEP]``: ``eos`` reads each utterance by itself with
-        the
-            end token between (DialoGPT), ``strip`` takes the marks out, ``literal`` leaves them.
+            the end token between (DialoGPT), ``strip`` takes the marks out, ``literal`` leaves
+            them.
     """
 
     tokenizer: PreTrainedTokenizerBase

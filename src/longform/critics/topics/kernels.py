@@ -297,9 +297,19 @@ def _newton(scratch, wide, precision, mass, free):
 
 @numba.njit(**_JIT)
 def _widen(scratch, wide, precision, mass, free):
-    r"""Newton steps on $\log\nu$ with $\zeta$ fixed.
+    r"""Raise the bound in the variances: ``VARIANCE_STEPS`` Newton steps on each $\log\nu_k$.
 
-    The root lies below $1 / S_{kk}$ and is neared from above.
+    $\zeta$ stays as it is on entry (Blei and Lafferty 2007, section 3.1), so that no variance
+    depends on another. With the rate $r_k = N e^{\lambda_k + \nu_k / 2} / \zeta$ the slope of the
+    bound in $\log\nu_k$ is $\tfrac12 - \tfrac12 \nu_k (S_{kk} + r_k)$. It falls ever faster, so a
+    full step from either side lands at or above its root, from where the steps come down to it; the
+    root lies below $1 / S_{kk}$, at which a variance is cut.
+
+    Args:
+        scratch: ``LAMBDA`` is read and ``NU`` changed in place; ``EXPECTED`` and ``CURVE`` become
+            those of the variances on entry. The steps are taken in float64 in either precision.
+        wide, precision, mass: as in the module's docstring; ``precision[k, k]`` is $S_{kk}$.
+        free: topics that have a variance, the first ones.
     """
     logit = scratch[LAMBDA]
     nu = scratch[NU]
@@ -309,9 +319,10 @@ def _widen(scratch, wide, precision, mass, free):
             value = np.float64(nu[k])
             prior_precision = np.float64(precision[k, k])
             rate = mass * _exp(logit[k] + 0.5 * value - log_zeta)
-            # first and second derivative of the bound in log nu
+            # First and second derivative of the bound in log nu; the second is negative.
             slope = 0.5 - 0.5 * value * (prior_precision + rate)
             bend = -0.5 * value * (prior_precision + rate) - 0.25 * value * value * rate
+            # A Newton step in log nu, of LONGEST at most.
             value *= _exp(min(max(-slope / bend, -LONGEST), LONGEST))
             nu[k] = min(value, 1.0 / prior_precision)
 

@@ -273,12 +273,27 @@ def _without_quotes(line: str) -> str:
 
 
 def _bold_with_apostrophe(line: str, markup: Mapping[int, int]) -> int | None:
-    """Where the bold begins that is an apostrophe and italic, see :func:`without_quotes`."""
+    """Which bold of an unbalanced line is an apostrophe and italic, as in ``l'''amour''``.
+
+    The rule is that of ``doQuotes`` in MediaWiki's parser, which looks at two characters before
+    each bold: a blank; one character after a blank, which is a word of one letter; or anything
+    else, a word. The start of a line is no blank, so a letter alone at it counts as a word, there
+    as here. Two cases differ: MediaWiki counts bytes, so "é" is no letter alone, and the first of
+    four apostrophes, which is shown, is for it the character before the bold.
+
+    Args:
+        line: with its apostrophes.
+        markup: of each run of apostrophes its start and how many of them are markup.
+
+    Returns:
+        The start of the run, the first after a letter, else after a word, else after a blank; None
+        where no run is bold alone.
+    """
     candidates: dict[str, int] = {}
     for start, length in markup.items():
         if length != 3:
             continue
-        before = line[:start][-2:]
+        before = line[:start][-2:]  # fewer than two characters at the start of the line
         if before.endswith(" "):
             candidates.setdefault("after a blank", start)
         elif before[:-1] == " ":
