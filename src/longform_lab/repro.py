@@ -53,7 +53,7 @@ class Run:
         self.waiting = {stage: set(needs) for stage, needs in pipeline.needs.items()}
         self.to_check = {stage for stage, needs in self.waiting.items() if not needs}
         self.to_run: set[Any] = set()
-        self.left = len(pipeline.stages)
+        self.left = len(pipeline.stages)  # stages that have not ended
         self.counts = dict.fromkeys(("run", "restored", "unchanged", "failed", "skipped"), 0)
         # 2. What is known of each stage.
         one_file = len({stage.path for stage in pipeline.stages}) == 1
@@ -64,6 +64,7 @@ class Run:
             self.stages[stage.addressing] = stage
             self.names[stage] = stage.name if one_file else stage.addressing
             self.folders[stage] = Path(stage.path).parent / "scratch" / "repro"
+        # of earlier runs, by folder and stage
         self.seconds = {folder: _seconds(folder) for folder in set(self.folders.values())}
         self.urgency = self._urgency()
         self.experiments: dict[str, Experiment] = {}  # by folder of params.yaml
@@ -90,15 +91,24 @@ class Run:
         return urgency
 
     def all(self) -> dict[str, int]:
-        """Bring every stage up to date that can be; returns how many ended how."""
+        """Bring every stage up to date that can be.
+
+        A round checks one stage and takes the result of one, so that workers never wait long for
+        what DVC does here.
+
+        Returns:
+            How many stages ended how, see ``counts``.
+        """
         while self.to_check or self.to_run or self.workers.busy:
+            # 1. Stale stages go to workers before this process hashes the next.
             self._start()
             if self.to_check:
                 self._check(max(self.to_check, key=self.urgency.__getitem__))
+            # 2. A stage that has ended, with no wait for one while another may be checked.
             if self.workers.busy or self.to_run:
                 ended = self.workers.finished(0 if self.to_check else POLL)
                 if ended is not None:
-                    self._start()  # its worker need not wait for hashing
+                    self._start()  # its worker takes the next stage while this one is hashed
                     address, result = ended
                     self._end(self.stages[address], result)
         return self.counts
@@ -117,7 +127,8 @@ class Run:
     def _uses_gpu(self, stage: Any) -> bool:
         """Whether a stage is to have a GPU of its own.
 
-        Its ``meta: {gpu: true}`` in ``dvc.yaml`` says so, else what it runs.
+        Its ``meta: {gpu: true}`` in ``dvc.yaml`` says so, else what it runs. Parameters that cannot
+        be read count as no GPU, and raise nothing here: the stage itself says what is wrong.
         """
         meta = (stage.meta or {}).get("gpu")
         if meta is not None:
@@ -201,9 +212,15 @@ class Run:
 
 
 def _seconds(folder: Path) -> dict[str, float]:
-    """Seconds that stages took in earlier runs.
+    """Seconds that the stages of a folder took in earlier runs.
 
-    None in the first run or in a file edited by hand: only the order needs them.
+    Only the order of stages depends on them.
+
+    Args:
+        folder: with ``seconds.json``.
+
+    Returns:
+        By the name of the stage; empty in the first run, and where the file is no JSON object.
     """
     try:
         seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
@@ -220,7 +237,10 @@ def cores() -> int:
 
 
 def _waiting(say: Callable[[str], None]) -> Callable[[], None]:
-    """Waits for another process that holds the lock, and says so now and then."""
+    """A function that waits ``POLL`` seconds for another process to free the lock.
+
+    The first call says so, and the first after each ``REMINDER`` seconds.
+    """
     reminded = -REMINDER
 
     def wait() -> None:
@@ -269,9 +289,12 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Bring the targets up to date.
 
+    Args:
+        arguments: of the command; by default the program's.
+
     Returns:
-        1 if a stage failed; 2, after one sentence, for what DVC or the scheduler refuses; 130 after
-        an interrupt.
+        0; 1 if a stage failed; 2, after one sentence, for what DVC or the scheduler refuses; 130
+        after an interrupt.
     """
     command = parser()
     options = command.parse_args(arguments)

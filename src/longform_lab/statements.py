@@ -43,20 +43,28 @@ class Statement:
         uses: the names of its module that it reads, each with the attribute that is taken of it
             (``("np", "array")``), or an empty text.
         imports: the import statements inside it.
-        texts: its literals, each with the literal that follows it in a call where that is a name.
+        texts: its literal texts. In a call ``f("a.module", "name")`` the first has the second, an
+            identifier; a text that no such call holds has an empty one.
         digest: the hash of its syntax tree.
+
+    Args:
+        node: the statement.
     """
 
     def __init__(self, node: ast.stmt) -> None:
+        # 1. One visit of the tree fills all of these.
         self.node = node
         self.bound: set[str] = set()
         self.uses: set[tuple[str, str]] = set()
         self.imports: list[ast.Import | ast.ImportFrom] = []
         self.texts: dict[str, str] = {}
-        self._pieces: list[str] = []
+        self._pieces: list[str] = []  # the tree in words, of which the digest is taken
+        # name, attribute or "", and the scope in which it is read
         self._loads: list[tuple[str, str, Scope | None]] = []
-        self._scope: Scope | None = None
+        self._scope: Scope | None = None  # where the visit is; None outside any
         self._visit(node)
+        # 2. Names that no scope inside the statement binds are the module's. Only now is it clear,
+        # since a scope may bind a name after its use.
         for name, attribute, scope in self._loads:
             if scope is None or not scope.binds(name):
                 self.uses.add((name, attribute))

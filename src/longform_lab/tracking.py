@@ -1,8 +1,8 @@
 """Trainings as runs of Weights & Biases.
 
 They stay offline unless ``WANDB_MODE`` says otherwise: :mod:`longform_lab.stages` and the Makefile
-set it to ``offline`` where it is not set. A run is a mirror; the record of a training is the CSV log
-that :mod:`longform.language_models.lightning` writes in its scratch folder.
+set it to ``offline`` where it is not set. A run is a mirror; the record of a training is the CSV
+log that :mod:`longform.language_models.lightning` writes in its scratch folder.
 """
 
 import json

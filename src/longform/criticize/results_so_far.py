@@ -49,8 +49,8 @@ class ResultsSoFar:
         self.lines: dict[str, Mapping[str, Any]] = {}
         if path is None or not path.is_file():
             return
-        # 2. Earlier results with this key, the last of each critic. A line that is no record, as one
-        # cut short, has no key.
+        # 2. Earlier results with this key, the last of each critic. A line that is no record, as
+        # one cut short, has no key.
         for line in path.read_text(encoding="utf-8").splitlines():
             record = _record(line)
             if record.get("inputs") == self.inputs:

@@ -101,7 +101,8 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
 
     Args:
         length: tokens of the row.
-        size: tokens of a window; two windows share half of them.
+        size: tokens of a window, at least 2 (callers and settings see to it); two windows share
+            half of them.
 
     Returns:
         (start, stop, first scored position) of each window: every position from 1 on is scored in
@@ -110,7 +111,7 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
     if length <= size:
         return [(0, length, 1)]
     cuts = []
-    scored = 1
+    scored = 1  # the next position to be scored; position 0 is context alone
     while scored < length:
         start = 0 if scored == 1 else scored - size // 2
         stop = min(start + size, length)
@@ -138,8 +139,13 @@ def document_windows(
     Every token of a document is taught once, its end too, after at least half a window of text:
     texts whose end was cut away would teach that long texts do not end. Windows are those in which
     texts are read and written.
+
+    Returns:
+        Rows of token ids: a list where a document fits ``context``, which is taught from its second
+        token on, and a :class:`Window` for each part of one that does not.
     """
     rows: list[list[int] | Window] = []
+    # No document is as long as this limit, so that nothing is cut away.
     for ids in document_rows(documents, tokenizer, titles, 10**9):
         if len(ids) <= context:
             rows.append(ids)
@@ -190,7 +196,8 @@ STARTS: dict[str, Callable[[Any], list[int]]] = {
 def section_ids(text: str, tokenizer: Any, max_length: int) -> list[int]:
     """Token ids with the tokenizer's control tokens, cut at ``max_length``.
 
-    They are never empty, so that any text has a title.
+    For a text that gives none (an empty one, where the tokenizer adds no control tokens) the end
+    token stands alone, else token 0: a classifier gives every section a title, and needs a token.
     """
     ids = tokenizer(text, truncation=True, max_length=max_length, verbose=False)["input_ids"]
     return ids or [tokenizer.eos_token_id or 0]
@@ -232,10 +239,14 @@ def fit(
         package: an installed one that carries a model, with its ``file``.
         file: GGUF or safetensors.
 
+    Returns:
+        The tokenizer, as a saved model without a network.
+
     Raises:
-        BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is
-            not installed.
+        BadInput: an unknown kind, arguments that do not go together, a size that the kind does not
+            take or lacks, or a package that is not installed.
     """
+    # 1. A published one. A package's is opened through a folder that points to it.
     arguments = {
         "kind": kind,
         "vocab_size": vocab_size,
@@ -250,6 +261,7 @@ def fit(
         with TemporaryDirectory() as pointer_folder:
             published(package=package, file=file).save(Path(pointer_folder))
             return SavedModel(None, load_tokenizer(Path(pointer_folder)))
+    # 2. One to be trained. byte_pair needs a size, and whitespace takes none.
     if kind not in KINDS or not names <= {"kind", "vocab_size"}:
         allowed = f"{sorted(KINDS)}, or a folder alone, or a package with a file"
         raise BadInput(f"tokenizer kind is {kind!r}, allowed are {allowed}; fix the entry")
@@ -289,7 +301,11 @@ def _titled_text(document: Document) -> str:
 
 
 def whitespace(documents: Sequence[Document], _: int | None = None) -> PreTrainedTokenizerFast:
-    """Every whitespace token in sorted order, after end, pad and unknown."""
+    """Every whitespace token in sorted order, after end, pad and unknown.
+
+    A word of the texts that is spelled as one of these three is that control token, and then has
+    the later number of the two; the first stays unused.
+    """
     words = set[str]()
     for document in documents:
         words.update(document.text.split())

@@ -26,23 +26,25 @@ def _listed(name: str) -> frozenset[str]:
     return frozenset(WORDS[name].split())
 
 
-# What stands before a full stop that may end no sentence; words.yaml says when for each kind.
-TITLES = _listed("titles")
-BEFORE_NUMBERS = _listed("before_numbers")
-EITHER = _listed("either")
-BEFORE_LOWER_CASE = _listed("before_lower_case")
-STATES = _listed("states")
-WEEKDAYS = _listed("weekdays")
+# Words in small letters before a full stop that may end no sentence, from words.yaml.
+TITLES = _listed("titles")  # never end one: "Dr."
+BEFORE_NUMBERS = _listed("before_numbers")  # not before a number: "vol. 3"
+EITHER = _listed("either")  # only before one of STARTERS: "Inc."
+BEFORE_LOWER_CASE = _listed("before_lower_case")  # not before a lower-case word: "min."
+STATES = _listed("states")  # after a comma as EITHER: "Hartford, Conn."
+WEEKDAYS = _listed("weekdays")  # not before a date: "Mon. 3 May"
+# None of them ends a sentence before a lower-case word.
 ABBREVIATIONS = TITLES | BEFORE_NUMBERS | EITHER | BEFORE_LOWER_CASE | STATES | WEEKDAYS
-CODES = frozenset(["CA", "EST", "MT"])  # words whose small letters are in TITLES
+# States and a time zone, in capitals, that in small letters are in TITLES: "ca.", "est.", "mt."
+CODES = frozenset(["CA", "EST", "MT"])
 # Other words that decide.
-STARTERS = _listed("starters")
-MONTHS = _listed("months")
-CAPTIONS = _listed("captions")
-LETTERED = _listed("lettered")
-EXCLAMATIVE = _listed("exclamative")
-SPEECH_VERBS = _listed("speech_verbs")
-HONORIFICS = _listed("honorifics")
+STARTERS = _listed("starters")  # usual first words of a sentence
+MONTHS = _listed("months")  # their first three letters
+CAPTIONS = _listed("captions")  # with a number they name what follows: "Figure 1."
+LETTERED = _listed("lettered")  # a letter after one is no initial: "vitamin C."
+EXCLAMATIVE = _listed("exclamative")  # names with an exclamation mark: "Yahoo!"
+SPEECH_VERBS = _listed("speech_verbs")  # after a quotation and a name: '"Stop!" Mary said'
+HONORIFICS = _listed("honorifics")  # before a name; they begin one after "p.m." or "Inc."
 
 _CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
@@ -144,6 +146,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
             continue
         if body := text[start:end].rstrip():
             spans.append((start, start + len(body)))
+        # A blank line within the white space before ``start`` ends before it.
         start = _next_visible(text, max(start, end))
     if body := text[start:].rstrip():
         spans.append((start, start + len(body)))
@@ -151,7 +154,15 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _sentence_end(text: str, start: int, stop: re.Match[str], caseless: bool) -> int | None:
-    """Where the sentence that begins at ``start`` ends if it ends at this stop, else None."""
+    """Where the sentence that begins at ``start`` ends if it ends at this stop, else None.
+
+    Args:
+        text: the whole.
+        start: of the sentence, in characters.
+        stop: a match of ``_STOP`` behind it.
+        caseless: whether the text has no capitals at all, so that a small letter says nothing of
+            where sentences begin.
+    """
     end = stop.end()
     if stop["blank"]:
         return end
@@ -189,7 +200,11 @@ def _last_visible(text: str, start: int, position: int) -> str:
 
 
 def _continues(text: str, end: int) -> bool:
-    """Whether what follows a stop in the same paragraph cannot begin a sentence, as a comma."""
+    """Whether what follows a stop in the same paragraph cannot begin a sentence, as a comma.
+
+    Neither can Japanese "と" behind a closing bracket: it says that the quotation is what somebody
+    said or thought, and the sentence goes on.
+    """
     following = _next_visible(text, end)
     if following == len(text) or _BLANK_LINE.match(text, end, following):
         return False
@@ -199,14 +214,18 @@ def _continues(text: str, end: int) -> bool:
 def _ends_glued(text: str, start: int, stop: re.Match[str]) -> bool:
     """Whether a stop without a space after it ends a sentence.
 
-    It does between two plain words of which the second may begin a sentence.
+    It does between two plain words of which the second may begin a sentence: "it closed.They left",
+    not "Node.Js".
     """
+    # 1. The words on both sides; the left one is at least three letters and no abbreviation.
     position = stop.start()
     blank = max(text.rfind(" ", start, position), text.rfind("\n", start, position))
     left = text[max(blank + 1, start) : position].strip(_OPENERS)
     right = _LETTERS.match(text, stop.end())
     if len(left) < 3 or not left.isalpha() or left.lower() in ABBREVIATIONS or right is None:
         return False
+    # 2. The right one is a usual first word, or the left one is in small letters and so is what
+    # follows the right one, behind the blank: in a name both would have capitals.
     if right[0].lower() in STARTERS:
         return True
     return left.islower() and text[right.end() : right.end() + 2][1:].islower()
@@ -263,7 +282,8 @@ def _in_bracket(text: str, start: int, position: int, end: int) -> bool:
             opened.pop()
     if not opened or opened[0] == start:
         return False
-    # 2. Whether it is closed in the same paragraph, not only those that open after the stop.
+    # 2. Whether all brackets that are open at the stop are closed in the same paragraph, those that
+    # open after the stop as well.
     stop = opened[0] + _MOST_ASIDE
     blank_line = _BLANK_LINE.search(text, end, stop)
     depth = len(opened)
@@ -313,7 +333,16 @@ def _full_stop_ends(
 ) -> bool:
     """Whether a single full stop at ``position`` ends a sentence.
 
-    The word before it and the word ``after`` it decide.
+    The word before it and the word ``after`` it decide, by the first of these rules that has an
+    answer: what is special goes before what is general.
+
+    Args:
+        text: the whole; the paragraph goes on behind ``end``.
+        start: of the sentence.
+        position: of the full stop.
+        end: behind it and what belongs to it, as reference marks.
+        after: the next word, empty where none is near.
+        caseless: as of :func:`_sentence_end`.
     """
     last_word = _LAST_WORD.search(text, max(start, position - 40), position)
     if last_word is None:
