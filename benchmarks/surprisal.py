@@ -1,10 +1,9 @@
 """Items per second of the surprisal engine against minicons at its best batch size, and equality.
 
 ``PYTHONPATH=src python benchmarks/surprisal.py --json out.json`` (about 8 minutes on one core). A
-random GPT-2 of six layers of 512 reads seeded pairs of sentences that differ in one word, as
-prescribed by the repository's performance target. minicons first tries its batch sizes on a sample;
-then the engines take turns on parts of the pairs. Given are the median of the parts' ratios of
-processor time, and each part's.
+random GPT-2 of six layers of 512 reads seeded pairs of sentences that differ in one word. minicons
+first tries its batch sizes on a sample; then the engines take turns on parts of the pairs. Given
+are the median of the parts' ratios of processor time, and each part's.
 """
 
 from __future__ import annotations
@@ -129,7 +128,10 @@ def make_network(vocabulary: int, width: int, layers: int) -> GPT2LMHeadModel:
 
 
 def minicons_scores(scorer: IncrementalLMScorer, texts: Sequence[str], batch: int) -> Scores:
-    """Token surprisals in bits, in the order of the texts, batch after batch."""
+    """Token surprisals in bits, in the order of the texts, batch after batch.
+
+    Nothing is put before a text, so its first token has 0 bits.
+    """
     scores: Scores = []
     for start in range(0, len(texts), batch):
         chunk = list(texts[start : start + batch])
@@ -153,12 +155,20 @@ def engine_scores(
         texts: in pairs.
         share: whether what both texts of a pair begin with is read once.
         budget: tokens that are read at once.
+
+    Returns:
+        The bits of each text's tokens, 0 for its first.
     """
+    # 1. Each pair as an item with two conditions of one region.
     items = []
     for number, (first, second) in enumerate(zip(texts[::2], texts[1::2], strict=True)):
         items.append(pair(number, {"first": [first], "second": [second]}))
-    suite = Suite("benchmark", "sum", ("(1;%first%) > (1;%second%)",), tuple(items))
-    encoder = Encoder(tokenizer, "legacy_none", "literal")
+    # A suite has a prediction: here that region 1 has more bits in the first. It is not evaluated.
+    prediction = "(1;%first%) > (1;%second%)"
+    suite = Suite("benchmark", metric="sum", predictions=(prediction,), items=tuple(items))
+    # 2. Read as minicons reads: nothing stands before or behind a text, and no mark in it is taken
+    # for a change of speaker.
+    encoder = Encoder(tokenizer, ends="legacy_none", separator="literal")
     reader = open_reader(network, budget, share)
     return [np.concatenate(regions) for regions in condition_bits([suite], encoder, reader)]
 
@@ -190,7 +200,7 @@ def bits_of_texts(scores: Scores) -> np.ndarray:
 
 
 def decisions(scores: Scores) -> np.ndarray:
-    """Which text of each pair costs more bits."""
+    """Whether the first text of each pair costs more bits than the second, bool (pairs,)."""
     bits = bits_of_texts(scores)
     return bits[0::2] > bits[1::2]
 
@@ -223,8 +233,14 @@ def speed(
         tokenizer: of the network that reads.
         rounds: parts of the texts.
         sample: texts on which minicons chooses its batch size.
+
+    Returns:
+        Sizes of the sample and minicons' batches; by column and engine the times, their ratios to
+        minicons' and how far the numbers lie apart; and the smallest difference between the texts
+        of a pair, which shows that rounding decides none.
     """
-    # The engines, minicons at its best batch.
+    # 1. The engines: minicons at its best batch, and ours, which reads each text by itself or what
+    # both texts of a pair begin with once. All compute in float32.
     texts = texts_of(pairs)
     network = make_network(len(tokenizer), WIDTH, LAYERS)
     scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
@@ -237,7 +253,7 @@ def speed(
     }
     seconds, scores = alternated(engines, texts, rounds)
 
-    # Each against minicons, round by round and text by text.
+    # 2. Each against minicons, round by round and text by text.
     theirs = scores["minicons"]
     bits = bits_of_texts(theirs)
     by_engine: dict[str, dict[str, Any]] = {}
@@ -265,9 +281,13 @@ def speed(
 
 
 def equality(texts: Sequence[str]) -> dict[str, float]:
-    """Largest difference from minicons over all tokens, of two tiny models, in bits.
+    """Largest difference from minicons over all tokens, in bits.
 
-    Their tokenizers are of different kinds.
+    Args:
+        texts: in pairs.
+
+    Returns:
+        By the kind of tokenizer, that of a tiny model with such a tokenizer.
     """
     differences = {}
     for name, sentencepiece in (("byte-level BPE", False), ("sentencepiece unigram", True)):

@@ -22,8 +22,8 @@ def read(
     r"""Token log-probabilities in the layout of a language model's predictions.
 
     A text of the synthetic language (deng2022 section 3, appendix D) is a row of subsequences, each
-    several letters and a closing delimiter, and every letter is a token. A subsequence is one draw,
-    so its $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter and zero at its letters:
+    of letters and a closing delimiter, and each of these is a token. A subsequence is one draw, so
+    its $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter and zero at its letters:
     sums over texts and numbers of tokens are exact. Texts start in state 0 and have no end token.
 
     Args:
