@@ -388,7 +388,14 @@ def write_packed(path: Path, record: Any) -> None:
 
 
 def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
-    """Mean of each system over the summaries that have a value."""
+    """Mean of each system over the summaries that have a value, float64 (systems,).
+
+    Systems stand in the order of their names.
+
+    Args:
+        values: of each summary, nan where it has none, float64 (summaries,).
+        systems: name of each summary's system, (summaries,).
+    """
     return np.array([np.nanmean(values[systems == name]) for name in np.unique(systems)])
 
 

@@ -406,7 +406,10 @@ def _text_beside(text: str, sections: Sequence[Section]) -> str | None:
 
 
 def _document(name: str, sections: Iterable[tuple[str | None, str]]) -> Document:
-    """A document of clean sections with lower-case titles; empty ones are left out."""
+    """A document of clean sections with lower-case titles; empty ones are left out.
+
+    It always has a section, if an empty one, and is of split test: what a person brings is judged.
+    """
     cleaned = []
     for title, text in sections:
         section = Section(_clean(title or "").casefold() or None, _clean(text))

@@ -85,7 +85,7 @@ class Judged:
 
     @property
     def counts_text(self) -> str:
-        """``3 holds, 1 undecided``."""
+        """``3 holds, 1 undecided``: verdicts that occur, in the order of ``VERDICTS``."""
         words = []
         for verdict in VERDICTS:
             if self.counts[verdict]:
