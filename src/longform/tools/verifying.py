@@ -204,8 +204,8 @@ def verify(
     folder = None if out is None else Path(out)
     if folder is not None:
         named = texts.values() if isinstance(texts, Mapping) else [texts]
-        sources = [source for source in [pages, *named] if isinstance(source, str | Path)]
-        refuse_overwriting([folder / VERDICTS, folder / SUMMARY], sources)
+        paths_read = [source for source in [pages, *named] if isinstance(source, str | Path)]
+        refuse_overwriting([folder / VERDICTS, folder / SUMMARY], paths_read)
     with _opened(pages, judge) as (checker, name, stamps):
         announce(_plan(systems, checker, name))
         # 1. What an earlier run of the same has checked.
