@@ -85,7 +85,7 @@ def named_systems(given: Sequence[str]) -> dict[str, str]:
         name, separator, texts = one.partition("=")
         if not separator or Path(one).exists():
             # The last part of the path; a slash at the end is no part.
-            name, texts = Path(one.rpartition("/")[2] or one).name.split(".")[0], one
+            name, texts = Path(one).name.split(".")[0], one
         if not name or not texts:
             raise InputError(f"{one!r}: no name, or no texts; give TEXTS, or NAME=TEXTS")
         if name in systems:

@@ -101,15 +101,19 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
 
     Args:
         length: tokens of the row.
-        size: tokens of a window, at least 2 (callers and settings see to it); two windows share
-            half of them.
+        size: tokens of a window, at least 2; two windows share half of them.
 
     Returns:
         (start, stop, first scored position) of each window: every position from 1 on is scored in
         exactly one.
+
+    Raises:
+        BadInput: a longer row, and windows of fewer than 2 tokens, in which nothing has context.
     """
     if length <= size:
         return [(0, length, 1)]
+    if size < 2:
+        raise BadInput(f"a window is {size!r} tokens; give it 2 or more")
     cuts = []
     scored = 1  # the next position to be scored; position 0 is context alone
     while scored < length:
@@ -261,6 +265,11 @@ def fit(
         with TemporaryDirectory() as pointer_folder:
             published(package=package, file=file).save(Path(pointer_folder))
             return SavedModel(None, load_tokenizer(Path(pointer_folder)))
+    if kind is None and ("folder" in names or "package" in names):
+        raise BadInput(
+            "a published tokenizer is named by a folder alone, or by a package with a file; here "
+            f"{sorted(names)} are given; fix the entry"
+        )
     # 2. One to be trained. byte_pair needs a size, and whitespace takes none.
     if kind not in KINDS or not names <= {"kind", "vocab_size"}:
         allowed = f"{sorted(KINDS)}, or a folder alone, or a package with a file"
@@ -303,14 +312,15 @@ def _titled_text(document: Document) -> str:
 def whitespace(documents: Sequence[Document], _: int | None = None) -> PreTrainedTokenizerFast:
     """Every whitespace token in sorted order, after end, pad and unknown.
 
-    A word of the texts that is spelled as one of these three is that control token, and then has
-    the later number of the two; the first stays unused.
+    A word of the texts that is spelled as one of these three is that control token: WikiText writes
+    ``<unk>`` for its rare words.
     """
+    controls = (END, PAD, UNKNOWN)
     words = set[str]()
     for document in documents:
         words.update(document.text.split())
     numbers: dict[str, int] = {}
-    for number, word in enumerate([END, PAD, UNKNOWN, *sorted(words)]):
+    for number, word in enumerate([*controls, *sorted(words.difference(controls))]):
         numbers[word] = number
     tokenizer = Tokenizer(models.WordLevel(numbers, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -1,0 +1,33 @@
+"""Tokenizers of words, windows of long rows, and how a published tokenizer is named, by hand."""
+
+import pytest
+
+from longform.documents import Document, Section
+from longform.language_models import tokenizers
+from longform.language_models.tokenizers import encode
+from tests.refusals import refuses
+
+
+def test_words_spelled_as_control_tokens_are_these_and_no_number_is_left_out():
+    text = Document("a", "train", (Section(None, "b <unk> c </s> <pad> b"),))
+    tokenizer = tokenizers.whitespace([text])
+    assert tokenizer.get_vocab() == {"</s>": 0, "<pad>": 1, "<unk>": 2, "b": 3, "c": 4}
+    assert len(tokenizer) == 5
+    assert encode("c <unk> d </s>", tokenizer) == [4, 2, 2, 0]
+
+
+def test_a_window_of_one_token_is_refused_where_a_row_is_longer():
+    assert tokenizers.windows(1, 1) == [(0, 1, 1)]
+    assert tokenizers.windows(3, 2) == [(0, 2, 1), (1, 3, 2)]
+    refuses("a window is 1 tokens", tokenizers.windows, 2, 1)
+
+
+@pytest.mark.parametrize("more", [{"vocab_size": 100}, {"file": "m.gguf"}, {"package": "p"}])
+def test_a_folder_with_something_else_is_said_to_stand_alone(tmp_path, more):
+    refuses(
+        "a published tokenizer is named by a folder alone",
+        tokenizers.fit,
+        documents=[],
+        folder=tmp_path,
+        **more,
+    )
