@@ -20,6 +20,7 @@ from longform_lab.stale import closures
 from tests import density
 
 ROOT = Path(__file__).parents[1]
+FOR_PEOPLE_ALONE = ("order_and_repetition",)  # critics of ours that no stage runs
 SOURCES = ROOT / "src"
 PACKAGES = ("longform", "synthetic_world", "longform_lab")
 MODULES = sorted(
@@ -128,6 +129,11 @@ def critics() -> list[Path]:
         *SOURCES.glob("synthetic_world/*/__init__.py"),
     ]
     return sorted(path.parent.relative_to(SOURCES) for path in found)
+
+
+def critics_of_stages() -> list[Path]:
+    """The critics' folders but for those of ``FOR_PEOPLE_ALONE``."""
+    return [critic for critic in critics() if critic.name not in FOR_PEOPLE_ALONE]
 
 
 @cache

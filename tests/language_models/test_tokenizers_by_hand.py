@@ -8,7 +8,7 @@ from longform.language_models.tokenizers import encode
 from tests.refusals import refuses
 
 
-def test_words_spelled_as_control_tokens_are_these_and_no_number_is_left_out():
+def test_words_spelled_as_control_tokens_are_these():
     text = Document("a", "train", (Section(None, "b <unk> c </s> <pad> b"),))
     tokenizer = tokenizers.whitespace([text])
     assert tokenizer.get_vocab() == {"</s>": 0, "<pad>": 1, "<unk>": 2, "b": 3, "c": 4}

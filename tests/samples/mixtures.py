@@ -8,6 +8,7 @@ from longform.critics.bbscore.bridge import path
 from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.critics.code_mixing.score import CodeMixing, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
+from longform.critics.order_and_repetition.score import OrderAndRepetition, TextMeasures
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.critics.topics.score import RandomTopicCritic, TopicPosterior, Topics
 from longform.datasets.test_suites.prediction_formulas import parse
@@ -82,7 +83,19 @@ def disordered(units):
     ]
 
 
+def text_measures(better=0.0):
+    """Measures of twelve texts, one of which has none."""
+    values = generator("text measures").normal(better, 1, (12, 4))
+    values[4] = np.nan
+    return [TextMeasures(f"d{i}", "test", *row.tolist()) for i, row in enumerate(values)]
+
+
 SAMPLES = {
+    "OrderAndRepetition": lambda: (
+        OrderAndRepetition(),
+        text_measures(),
+        text_measures(better=-1.0),
+    ),
     "Mauve": lambda: (Mauve(), text_features(), text_features(shift=3.0)),
     "Topics": lambda: (
         Topics(full_expectation=True),

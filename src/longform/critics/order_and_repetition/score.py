@@ -132,7 +132,7 @@ class OrderAndRepetition(
         return replace(self, reference=reference)
 
     def part_values(self, units: Sequence[TextMeasures]) -> list[np.ndarray]:
-        """What each measure adds to a text's score, (measures,).
+        """What each measure adds to a text's score, (measures,); (0,) where none was taken.
 
         Raises InputError: the critic was not fitted.
         """
@@ -141,20 +141,27 @@ class OrderAndRepetition(
         columns = []
         for name in self.measures:
             columns.append(quantiles(_values(units, name), self.reference[name]))
-        return list(np.column_stack(columns) / len(self.measures))
+        parts = list(np.column_stack(columns) / len(self.measures))
+        for number, is_measured in enumerate(self._measured(units)):
+            if not is_measured:
+                parts[number] = np.zeros(0)
+        return parts
+
+    def _measured(self, units: Sequence[TextMeasures]) -> list[bool]:
+        """Whether each text has one of the measures at least."""
+        has_some = np.zeros(len(units), dtype=bool)
+        for name in self.measures:
+            has_some |= np.isfinite(_values(units, name))
+        return has_some.tolist()
 
     def part_names(self, values: np.ndarray) -> Sequence[str]:
         return self.measures
 
     def sufficient_statistics(self, units: Sequence[TextMeasures]) -> SufficientStatistics:
         """Quantile and number of texts; one that has no measure at all is excluded."""
-        has_some = np.zeros(len(units), dtype=bool)
-        for name in self.measures:
-            has_some |= np.isfinite(_values(units, name))
         rows = []
-        for parts, is_scored in zip(self.part_values(units), has_some.tolist(), strict=True):
-            score = parts.sum() if is_scored else 0.0
-            rows.append((score, is_scored, not is_scored))
+        for parts, is_scored in zip(self.part_values(units), self._measured(units), strict=True):
+            rows.append((parts.sum(), is_scored, not is_scored))
         return SufficientStatistics.of(units, ("quantile", "texts", "excluded"), rows)
 
 
