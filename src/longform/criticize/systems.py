@@ -496,7 +496,9 @@ def _statistics(
 ) -> SufficientStatistics:
     """What a critic counts of one side: a row per text, near copies as one, or a row per prompt."""
     if not units:
-        raise InputError(f"all texts of {name} are near copies of real texts it learns from")
+        raise InputError(
+            f"all texts of {name} are near copies of real texts that critics learn from"
+        )
     statistics = critic.sufficient_statistics(units)
     if statistics.total("excluded") == len(units):
         needs = f"; one needs {panel.needs}" if panel.needs else ""

@@ -104,9 +104,8 @@ class OrderAndRepetition(
                 "OrderAndRepetition has no language model to read texts with; "
                 "name its folder: OrderAndRepetition(model=FOLDER)"
             )
-        from longform.critics.order_and_repetition.read import (
-            sentence_costs,
-        )  # it brings torch along
+        # It brings torch along.
+        from longform.critics.order_and_repetition.read import sentence_costs
 
         costs = sentence_costs(documents, Path(self.model), self.shuffles, self.seed, self.window)
         units = []
