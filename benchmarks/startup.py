@@ -2,8 +2,8 @@
 
 ``PYTHONPATH=src:. python -m longform_lab.code`` first, then ``PYTHONPATH=src:. python -m
 benchmarks.startup [--json FILE]``, some minutes on one core. CPU seconds: a module is imported with
-the others of its stage once in a fresh process and, where its stage may need torch, once as the
-parallel runner starts it, in a child of a process that has the heavy libraries
+the others of its stage once in a fresh process and once as the parallel runner starts it, in a
+child of a process that has the heavy libraries
 (:mod:`longform_lab.workers`); an entry of ``params.yaml`` costs what its module costs. Loading
 those libraries stands apart.
 """
@@ -20,12 +20,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from longform_lab import devices
 from longform_lab.stages import STAGES
 from longform_lab.workers import LIBRARIES
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("tokenizer", *devices.STAGES)
 
 
 def calls() -> list[tuple[str, str]]:
@@ -93,8 +91,7 @@ def measure(pairs: list[tuple[str, str]]) -> dict[str, object]:
         importlib.import_module(name)
     warm = dict(fresh)
     for pair in fresh:
-        if pair[0] in HEAVY:
-            warm[pair] = forked(*pair)
+        warm[pair] = forked(*pair)
     # Sums by stage.
     alone, runner = Counter[str](), Counter[str]()
     for pair in pairs:

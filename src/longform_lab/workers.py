@@ -32,15 +32,22 @@ from longform_lab.source_code import PACKAGES
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NOT_PLAIN = re.compile(r"[;&|<>()$`\\*?\n]")  # needs a shell that stays
-HEAVY_STAGES = "tokenizer|language_model|generate|complete|decode|train|read"
-HEAVY = re.compile(rf"PYTHONPATH=src python -m longform_lab ((?:{HEAVY_STAGES}) [\w ]+)")
+STAGE = re.compile(r"PYTHONPATH=src python -m longform_lab (\w[\w ]*)")
 # A worker waits for one stage: profiling itself and ticking took 4 % of its core.
 QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "60s",
 }
-LIBRARIES = ("torch", "transformers", "pytorch_lightning")
+# With scipy.stats, matplotlib and torch._dynamo, which these import; none starts a thread.
+LIBRARIES = (
+    "torch",
+    "transformers.models.gpt2.modeling_gpt2",
+    "pytorch_lightning",
+    "sklearn.linear_model",
+    "numba",
+    "pydantic",
+)
 GONE = "the Dask scheduler is gone; what had finished is kept, run again"
 GPU_PATIENCE = 60.0  # seconds; a nanny puts a new worker in the place of a killed one within a few
 SCHEDULER_PATIENCE = 600.0  # seconds that a scheduler's file is waited for
@@ -208,11 +215,11 @@ def _run_in_shell(command: str, folder: str, environment: Mapping[str, str], log
 
 
 def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
-    """Exit status of a stage that needs the heavy libraries, from a process that has them.
+    """Exit status of a stage, from a process that has the heavy libraries.
 
     None for any other command, and where the process is gone.
     """
-    stage = HEAVY.fullmatch(command.strip())
+    stage = STAGE.fullmatch(command.strip())
     # Elsewhere than on Linux libraries may have threads that a fork does not survive.
     if stage is None or sys.platform != "linux":
         return None

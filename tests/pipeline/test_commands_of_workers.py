@@ -5,7 +5,7 @@ import os
 import pytest
 
 from longform_lab import workers
-from longform_lab.workers import HEAVY, NOT_PLAIN, run_commands
+from longform_lab.workers import NOT_PLAIN, STAGE, run_commands
 
 
 @pytest.fixture(autouse=True)
@@ -46,13 +46,15 @@ def test_a_stage_has_one_thread_unless_its_variables_say_more(tmp_path, monkeypa
             "train articles wiki gpt2",
         ),
         ("PYTHONPATH=src python -m longform_lab read topics_wiki", "read topics_wiki"),
-        ("PYTHONPATH=src python -m longform_lab score articles", None),
+        ("PYTHONPATH=src python -m longform_lab score articles", "score articles"),
+        ("PYTHONPATH=src python -m longform_lab ledger", "ledger"),
+        ("PYTHONPATH=src python -m longform_lab.code", None),
         ("PYTHONPATH=src python -m longform_lab train a; rm b", None),
         ("python -m longform_lab train a", None),
     ],
 )
-def test_stages_with_networks_are_told_from_other_commands(command, arguments):
-    stage = HEAVY.fullmatch(command)
+def test_stages_are_told_from_other_commands(command, arguments):
+    stage = STAGE.fullmatch(command)
     assert (stage and stage[1]) == arguments
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from repro_project import ROOT, until
 
-from longform_lab import devices, workers
+from longform_lab import workers
 from longform_lab.stages import STAGES
-from longform_lab.workers import HEAVY, Warm
+from longform_lab.workers import STAGE, Warm
 
 MODULE = """
 import json, os, sys
@@ -153,19 +153,20 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time(project, monkeypa
     assert len(started[0]) == 2 and started[0] == started[1]
 
 
-def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
+def test_every_stage_goes_there_and_no_other_command():
     text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
     commands = [
         re.sub(r"\$\{[\w.]+\}", "x", line) for line in re.findall(r"^ +cmd: (.*)", text, re.M)
     ]
-    commands = [
-        command for command in commands if "longform_lab " in command
-    ]  # not longform_lab.code
-    stages = {command: command.split("longform_lab ")[1].split()[0] for command in commands}
-    assert set(devices.STAGES) <= set(stages.values()) <= set(STAGES)
-    for command, stage in stages.items():
-        assert bool(HEAVY.fullmatch(command)) == (stage in (*devices.STAGES, "tokenizer")), command
-        assert not HEAVY.fullmatch(command + " && echo")
+    commands.remove("PYTHONPATH=src python -m longform_lab.code")
+    names = set()
+    for command in commands:
+        stage = STAGE.fullmatch(command)
+        assert stage, command
+        names.add(stage[1].split()[0])
+    assert names == set(STAGES)
+    for other in ("longform_lab.code", "longform_lab report x && echo", "longform_lab "):
+        assert not STAGE.fullmatch(f"PYTHONPATH=src python -m {other}")
 
 
 def test_where_a_fork_may_be_unsafe_a_stage_starts_afresh(tmp_path, monkeypatch):
