@@ -7,6 +7,7 @@ deep role.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ Mention = tuple[int, str, str]  # sentence, entity, role
 TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_counts")
 # Arrays of a corpus of rated texts that stay beside its grids.
 RATINGS = ("marks", "cluster", "system")
+SENTENCES = 1 << 15  # whose nouns are remembered: permuted and damaged texts repeat theirs
 
 
 @dataclass(frozen=True)
@@ -227,18 +229,20 @@ def found_grids(
 
     Args:
         documents: whose grids are wanted.
-        finder: (noun, role) of each noun of a sentence, in reading order.
+        finder: (noun, role) of each noun of a sentence, in reading order; it is asked once for
+            sentences that are equal.
 
     Raises:
         BadInput: plain text instead of documents.
     """
     refuse_plain_text(documents, "entity grids")
+    nouns_of = lru_cache(maxsize=SENTENCES)(finder)
     grids = []
     for document in documents:
         sentences = sentence_texts(document.text)
         mentions = []
         for number, sentence in enumerate(sentences):
-            for noun, role in finder(sentence):
+            for noun, role in nouns_of(sentence):
                 mentions.append((number, noun, role))
         grids.append(grid_from_mentions(document.id, document.split, len(sentences), mentions))
     return grids

@@ -74,6 +74,20 @@ def test_known_roles_come_from_the_truth_of_the_corpus():
     )
 
 
+def test_the_nouns_of_a_sentence_that_stands_again_are_looked_for_once():
+    asked = []
+
+    def finder(sentence: str) -> list[tuple[str, str]]:
+        asked.append(sentence)
+        return [(sentence.split()[0].lower(), "S")]
+
+    texts = [document("Cats sleep. Dogs bark. Cats sleep."), document("Dogs bark. Birds sing.")]
+    first, second = found_grids(texts, finder)
+    assert asked == ["Cats sleep.", "Dogs bark.", "Birds sing."]
+    assert (column(first, "cats"), column(first, "dogs")) == ("S-S", "-S-")
+    assert (column(second, "dogs"), column(second, "birds")) == ("S-", "-S")
+
+
 def test_rules_find_roles_deep_ones_of_a_passive_and_nouns_of_a_list():
     mentions = dict(NounRules().mentions("The sailor repaired the boat with a rope."))
     assert mentions == {"sailor": "S", "boat": "O", "rope": "X"}
