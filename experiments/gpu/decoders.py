@@ -18,13 +18,14 @@ ROWS, TOKENS = 1_147, 982_454  # of the cities with SmolLM2's tokenizer, measure
 TRAINING = smollm2_training(ROWS * PASSES / 16, TOKENS * PASSES, ROWS * PASSES * CONTEXT)
 
 
-def writing(words: str, prefixes: int, steps: float, rows: float) -> Stage:
+def writing(words: str, prefixes: int, steps: float, rows: float, beside: bool = False) -> Stage:
     """A stage of ``decode``.
 
     Args:
         prefixes: how many are continued.
         steps: continuations that a batch writes one after another, all decoders and draws together.
         rows: hypotheses of a prefix, all decoders and draws together.
+        beside: it shares the card with the stage before it.
     """
     batches = -(-prefixes // BATCH)
     tokens = prefixes * rows * (NEW_TOKENS + PREFIX)
@@ -33,7 +34,8 @@ def writing(words: str, prefixes: int, steps: float, rows: float) -> Stage:
     moved = new_tokens * 4 * SMOLLM2_WEIGHTS
     minutes = new_tokens * STEP / 60
     batch = f"{steps:.0f} continuations, {STEP * 1e3:.0f} ms a token (assumed)"
-    return Stage(words, operations, moved, minutes, f"{batches} batches of {batch}")
+    because = f"{batches} batches of {batch}"
+    return Stage(words, operations, moved, minutes, because, beside)
 
 
 # Delayed beams go sentence by sentence and wait for the longest of a batch.
@@ -45,7 +47,7 @@ TEST = writing("decode facts test", 200, TEST_STEPS, TEST_ROWS)
 # Three draws; greedy, five beams; four delayed beams.
 SWEEP_STEPS = 3 + 6 + 4 * DELAYED
 SWEEP_ROWS = 3 + 1 + 15 * 5 + 4 * 6
-SWEEP = writing("decode facts sweep", 64, SWEEP_STEPS, SWEEP_ROWS)
+SWEEP = writing("decode facts sweep", 64, SWEEP_STEPS, SWEEP_ROWS, beside=True)
 
 # What the tiny form overrides of the scale.
 TINY_TRAINING = {"context": 64, "schedule": {"batch": 8, "epochs": 0.2, "validations": 1}}
