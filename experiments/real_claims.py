@@ -35,6 +35,7 @@ SCALES = (
     "real_paths",
     "real_sources",
     "real_matrix",
+    "gpu_decoders",
     "real_decoders",
     "real_orders",
     "real_connectives",
@@ -54,12 +55,13 @@ ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
         "it reads two connectives; `real_connectives` has seven",
     ),
     "real_decoders": (
-        {"metric": ("SPG", "SPV", "USPG", "USPV", "correlation", "distinct_supported")},
-        "its network has not read the pages and is hardly ever supported; `real_read` has",
+        {"critic": ("verifiability",)},
+        "its network has not read the pages; that of `gpu_decoders` has, and writes more from more"
+        " openings",
     ),
     "real_read": (
-        {"metric": ("distinct_4grams", "proportion_4grams")},
-        "its network is small and knows its texts; that of `real_decoders` is a pretrained one",
+        {"critic": ("verifiability",)},
+        "its network is small; that of `gpu_decoders` is a pretrained one",
     ),
 }
 # Claims that one scale judges by itself, since the other scales have none of their systems.

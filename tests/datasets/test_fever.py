@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from functools import partial
 
+import numpy as np
 import pytest
 
 from longform.datasets import encyclopedia
@@ -201,3 +202,44 @@ def test_a_small_model_reads_the_openings_it_will_continue(tmp_path):
         page = pages[document.id].sections[0]
         first = page.text.split(".")[0]
         assert document.text == f"{page.title}. {first}."
+
+
+def test_a_contradiction_changes_one_number_of_a_line_to_one_as_long():
+    lines_of = {
+        "Ada": ["Ada had 282 people in 2,000 homes.", "It had 311 people."],
+        "Bel": ["Bel is 7 miles from Ada and has 345 people.", "Bel is old."],
+        "Cid": ["Cid has 12,345 people."],
+    }
+    split_of = {"Ada": "train", "Bel": "validation", "Cid": "train"}
+    numbers_of_as_many_characters = {"282": "345", "345": "282"}
+    seen = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        for claim in encyclopedia._contradictions(lines_of, split_of, 10, rng):
+            line = lines_of[claim.page][claim.line]
+            ((old, new),) = numbers_of_as_many_characters.items() & {
+                (old, new)
+                for old, new in numbers_of_as_many_characters.items()
+                if line.replace(old, new) == claim.text != line
+            }
+            assert claim.label == "refuted" and claim.split == split_of[claim.page]
+            seen.add((claim.page, claim.line, old, new))
+    # The only 2,000, the only 7 and the only 12,345 have no other of their length.
+    assert seen == {("Ada", 0, "282", "345"), ("Bel", 0, "345", "282")}
+
+
+def test_contradictions_are_as_many_as_wanted_and_refuted_by_their_page(tmp_path):
+    cities = [f"[ ABSTRACT ] Ada{n} is a town of {100 + n} people . " for n in range(9)]
+    (tmp_path / "cities.txt").write_text("\n".join(cities) + "\n", encoding="utf-8")
+    pair = {"claim": "a b .", "evidence": "c d .", "gold_label": "REFUTES"}
+    (tmp_path / "symmetric.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    corpus = encyclopedia.claims(name="c", seed=1, raw=tmp_path, contradictions=5)
+    lines_of = pages_of(corpus.documents)
+    changed = list(claims_of(corpus.documents))[1:]
+    assert len(changed) == 5
+    for _, claim in changed:
+        ((page, line),) = claim.evidence
+        original, text = lines_of[page][line].split(), claim.text.split()
+        different = [(a, b) for a, b in zip(original, text, strict=True) if a != b]
+        assert claim.label == "refuted" and len(different) == 1
+        assert different[0][1] in {str(100 + n) for n in range(9)}

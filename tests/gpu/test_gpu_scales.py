@@ -204,11 +204,13 @@ def test_floors_are_arithmetic_and_below_what_is_predicted():
     assert training.floor(NOMINAL) == pytest.approx(19.8, abs=0.1)
 
 
-def test_four_systems_write_at_once():
+def test_six_systems_write_and_two_corpora_are_learnt_at_once():
     groups = [[stage.words for stage in group] for group in cities_and_peps.JOB.groups()]
     writing = [group for group in groups if group[0].startswith("generate")]
-    assert [len(group) for group in writing] == [4, 4, 4]
-    assert all(len(group) == 1 for group in groups if group not in writing)
+    assert [len(group) for group in writing] == [6, 6]
+    learning = [group for group in groups if group[0].startswith("language_model")]
+    assert [len(group) for group in learning] == [2]
+    assert all(len(group) == 1 for group in groups if group not in [*writing, *learning])
     assert len({words for group in writing for words in group}) == 12
 
 

@@ -26,11 +26,14 @@ from longform.statistics.splits import SHARES, split_by_seed
 from longform.text.paragraphs import single_spaced
 from longform.text.sentences import SPLITTERS
 
-SUPPORTED, NEI = LABELS["SUPPORTS"], LABELS["NOT ENOUGH INFO"]
+SUPPORTED, REFUTED = LABELS["SUPPORTS"], LABELS["REFUTES"]
+NEI = LABELS["NOT ENOUGH INFO"]
 PAIR_SHARES = {"train": 0.9, "validation": 0.1}  # of groups of tied pairs
 _NAMED = re.compile(
     r"^(?:The (?:city|town) of )?([^,(]+?) ?(?:[,(]| (?:is|was|are|were) )", re.IGNORECASE
 )
+# A word that is a number, with its separators: 1,284 and 2.5 and 7, not the parts of A1 or 1990s.
+_NUMBER = re.compile(r"(?<![\w.,-])\d(?:[\d,.]*\d)?(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,7 @@ def claims(
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
     statements: int = 0,
+    contradictions: int = 0,
 ) -> Corpus:
     """Pages and claims as :mod:`longform.datasets.fever` has them, from two files of a folder.
 
@@ -169,6 +173,8 @@ def claims(
         splitter: a key of ``SPLITTERS``, which cuts the pages into lines.
         statements: how many sentences of the pages are claims too, which hold. As many have another
             page's name in place of their own; for these there is not enough information.
+        contradictions: how many sentences of the pages are claims with one number changed, which
+            their page refutes. Without them a checker has few examples of what contradicts a page.
 
     Raises InputError: a file that is not there, or a line without claim, evidence or label.
     """
@@ -194,6 +200,8 @@ def claims(
         claim_rows.append(_Claim(split, pair.claim, pair.label, page_of[pair.sentence]))
     rng = generator(seed, name, "statements")
     claim_rows.extend(_statements(lines_of, split_of, statements, rng))
+    rng = generator(seed, name, "contradictions")
+    claim_rows.extend(_contradictions(lines_of, split_of, contradictions, rng))
     for sentence, page in page_of.items():
         lines_of[page] = [sentence]
     # 3. Both as documents.
@@ -248,11 +256,7 @@ def _statements(
     rng: np.random.Generator,
 ) -> Iterator[_Claim]:
     """Sentences that name their page, each followed by itself with a random page's name instead."""
-    candidates = []
-    for page, lines in lines_of.items():
-        for number, line in enumerate(lines):
-            if page in line and len(line.split()) <= MOST_TOKENS:
-                candidates.append((page, number))
+    candidates = _lines_that_name_their_page(lines_of)
     names = list(lines_of)
     for index in rng.permutation(len(candidates))[:count]:
         page, number = candidates[index]
@@ -261,6 +265,51 @@ def _statements(
         yield _Claim(split, line, SUPPORTED, page, number)
         if other != page:
             yield _Claim(split, line.replace(page, other), NEI, other)
+
+
+def _lines_that_name_their_page(lines_of: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
+    """Page and number of each line with its page's name that is short enough to be a claim."""
+    places = []
+    for page, lines in lines_of.items():
+        for number, line in enumerate(lines):
+            if page in line and len(line.split()) <= MOST_TOKENS:
+                places.append((page, number))
+    return places
+
+
+def _contradictions(
+    lines_of: Mapping[str, Sequence[str]],
+    split_of: Mapping[str, str],
+    count: int,
+    rng: np.random.Generator,
+) -> Iterator[_Claim]:
+    """Sentences that name their page with one of their numbers changed: the page refutes them.
+
+    A number of as many characters from such a sentence stands in its place, so that a year becomes
+    a year and a population a population; a number without another of its length is left alone.
+    """
+    # 1. Sentences with numbers, and all their numbers by length.
+    numbers_of: dict[tuple[str, int], list[re.Match[str]]] = {}
+    by_length: dict[int, list[str]] = {}
+    for page, number in _lines_that_name_their_page(lines_of):
+        matches = list(_NUMBER.finditer(lines_of[page][number]))
+        if matches:
+            numbers_of[page, number] = matches
+        for match in matches:
+            by_length.setdefault(len(match[0]), []).append(match[0])
+    # 2. One number of each drawn sentence is changed.
+    places = list(numbers_of)
+    for index in rng.permutation(len(places))[:count]:
+        page, number = places[index]
+        matches = numbers_of[page, number]
+        match = matches[int(rng.integers(len(matches)))]
+        others = sorted({other for other in by_length[len(match[0])] if other != match[0]})
+        if not others:
+            continue
+        line = lines_of[page][number]
+        changed = others[int(rng.integers(len(others)))]
+        text = line[: match.start()] + changed + line[match.end() :]
+        yield _Claim(split_of[page], text, REFUTED, page, number)
 
 
 def _read_pairs(path: Path) -> Iterator[_Pair]:

@@ -475,6 +475,13 @@ class EncyclopediaClaims(FileDataset):
         source="ours",
         ge=0,
     )
+    contradictions: int = parameter(
+        "Sentences of the pages that become claims with one number changed, which are refuted.",
+        0,
+        unit="sentences",
+        source="ours",
+        ge=0,
+    )
 
     def load(
         self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
@@ -490,6 +497,7 @@ class EncyclopediaClaims(FileDataset):
             shares=self.shares,
             splitter=self.splitter,
             statements=self.statements,
+            contradictions=self.contradictions,
         )
 
 
