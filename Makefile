@@ -54,7 +54,7 @@ site: $(VENV)/ready ## pages, gallery of figures and tables, and reference as a 
 	$(PYTHON) -m venv scratch/site-tools
 	for p in scratch/site-tools/lib/python*/site-packages; do echo $(abspath $(VENV))/lib/python*/site-packages > $$p/main.pth; done
 	scratch/site-tools/bin/pip install --quiet --disable-pip-version-check -r requirements-site.txt
-	PYTHONPATH=src:. scratch/site-tools/bin/python -m experiments.site
+	JUPYTER_PATH=$(abspath $(VENV))/share/jupyter PYTHONPATH=src:. scratch/site-tools/bin/python -m experiments.site
 
 scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium; TARGETS=stages for some of it
 	python -m longform_lab.scale $(SCALE)

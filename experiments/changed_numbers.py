@@ -32,7 +32,8 @@ REASONS = {
     "mauve_prefers_no_titles": "MAUVE read by a judged network, for a claim about LM1",
     "classifier_beats_unified_coherence": "a ranker of ours stood for Unified Coherence",
     "models_stay_below_raters": "three raters, fewer than twenty units",
-    "diversity_falls_with_blocking_size": "16 texts, fewer than twenty units",
+    "order_of_repetition": "judged by `gpu_decoders`, whose network knows its pages",
+    "delayed_repeats_less": "judged by `gpu_decoders`, whose network knows its pages",
 }
 MARGIN, TRAININGS = "a margin of equivalence", "intervals cover trainings"
 MEASURED = ("holds", "contradicted", "undecided")

@@ -269,12 +269,12 @@ def _statements(
 
 def _lines_that_name_their_page(lines_of: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
     """Page and number of each line with its page's name that is short enough to be a claim."""
-    places = []
+    candidates = []
     for page, lines in lines_of.items():
         for number, line in enumerate(lines):
             if page in line and len(line.split()) <= MOST_TOKENS:
-                places.append((page, number))
-    return places
+                candidates.append((page, number))
+    return candidates
 
 
 def _contradictions(
@@ -298,17 +298,17 @@ def _contradictions(
         for match in matches:
             by_length.setdefault(len(match[0]), []).append(match[0])
     # 2. One number of each drawn sentence is changed.
-    places = list(numbers_of)
-    for index in rng.permutation(len(places))[:count]:
-        page, number = places[index]
+    candidates = list(numbers_of)
+    for index in rng.permutation(len(candidates))[:count]:
+        page, number = candidates[index]
         matches = numbers_of[page, number]
         match = matches[int(rng.integers(len(matches)))]
         others = sorted({other for other in by_length[len(match[0])] if other != match[0]})
         if not others:
             continue
         line = lines_of[page][number]
-        changed = others[int(rng.integers(len(others)))]
-        text = line[: match.start()] + changed + line[match.end() :]
+        new_number = others[int(rng.integers(len(others)))]
+        text = line[: match.start()] + new_number + line[match.end() :]
         yield _Claim(split_of[page], text, REFUTED, page, number)
 
 
