@@ -255,3 +255,37 @@ def test_a_row_at_its_limit_stops_while_longer_rows_go_on():
     )
     assert [len(row) for row in written] == [2, 7, 4]
     assert not any(translation.END in row for row in written)
+
+
+class FixedLengths:
+    """A translator whose scores are written down; it notes the lengths that it is asked for."""
+
+    def __init__(self, offsets, scores):
+        self.scores = scores
+        self.lengths = []
+        self.votes = torch.zeros(len(offsets), translation.LENGTHS)
+        for row, offset in enumerate(offsets):
+            self.votes[row, translation.LENGTHS // 2 + offset] = 1.0
+
+    def encode(self, source):
+        return source
+
+    def length_scores(self, memory, source):
+        return self.votes
+
+    def place_scores(self, memory, source, lengths):
+        self.lengths.append(lengths.tolist())
+        return self.scores
+
+
+def test_all_at_once_has_the_voted_length_from_one_to_the_limit():
+    scores = torch.zeros(4, 9, 8)
+    scores[:, :, 5] = 1.0
+    scores[:, 1, 6] = 2.0
+    model = FixedLengths([-3, 0, 2, 5], scores)
+    source = torch.tensor([[4, 2, 0], [4, 5, 2], [4, 5, 2], [4, 5, 2]])
+    uniforms = [np.full(limit, 0.5) for limit in (9, 9, 9, 6)]
+    rows = translations._all_at_once(model, source, uniforms, 0.0)
+    # Source lengths 2, 3, 3, 3 and offsets: -1 is raised to 1, 8 is cut to the limit.
+    assert model.lengths == [[1, 3, 5, 6]]
+    assert rows == [[5], [5, 6, 5], [5, 6, 5, 5, 5], [5, 6, 5, 5, 5, 5]]

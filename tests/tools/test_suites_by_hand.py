@@ -12,6 +12,7 @@ import torch
 from longform.critics.surprisal.score import ReadItem
 from longform.datasets.test_suites.items import Condition, Region, Suite, SuiteItem
 from longform.datasets.test_suites.prediction_formulas import parse
+from longform.language_models import capacity, trial
 from longform.results import Record
 from longform.tools import exporting, suites
 from longform.tools.suites import (
@@ -338,3 +339,22 @@ def test_exported_tasks_are_of_the_seeds_suites_and_name_the_whole_path(tmp_path
     monkeypatch.chdir(tmp_path)
     tasks = (["a"], 7), str(tmp_path / "t")
     assert exporting.export_harness("t", ["a"], seed=7) == (Path("t"), tasks)
+
+
+def test_the_time_of_a_token_is_measured_on_rows_that_differ(monkeypatch):
+    batches, clock = [], iter([100.0, 103.0])
+    reader = OpenedReader(
+        SimpleNamespace(name="m"),
+        "network",
+        SimpleNamespace(tokenizer="tokenizer"),
+        SimpleNamespace(read=batches.append),
+    )
+    monkeypatch.setattr(capacity, "vocabulary_size", lambda network: {"network": 3}[network])
+    monkeypatch.setattr(capacity, "window_size", lambda network, most: most - 1)
+    rows_of = {("tokenizer", 3): [2, 7, 8, 9, 6]}
+    monkeypatch.setattr(trial, "trial_row", lambda *given: rows_of[given])
+    monkeypatch.setattr(suites, "TRIED_TOKENS", 19)
+    monkeypatch.setattr(suites, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    # 19 // 4 rows of 4 tokens, whose first is one of 3 in turn; 3 seconds for 16 tokens.
+    assert reader.seconds_per_token() == 3.0 / 16
+    assert batches == [[(0, 7, 8, 9), (1, 7, 8, 9), (2, 7, 8, 9), (0, 7, 8, 9)]]

@@ -333,3 +333,20 @@ def test_bad_input_is_named(folder):
     )
     refuses("SUPPORTS", checks.CheckedText, "g", "generated", ("SUPPORTS",), (A,))
     refuses("2 labels and 1", checks.CheckedText, "g", "generated", (S, S), (A,))
+
+
+def test_verifiable_claims_of_all_texts_are_checked_in_one_batch(folder, monkeypatch):
+    batches = []
+    check = Checker.check
+
+    def noted(self, claims):
+        batches.append(list(claims))
+        return check(self, claims)
+
+    monkeypatch.setattr(Checker, "check", noted)
+    too_long = " ".join(["harpists"] * 60)
+    texts = (f"Inghaven was founded in 1456. {too_long}.", "Ulm was founded in 1900.")
+    first, second = units(folder, *texts, domain=None)
+    verifiable = [first.texts[0], second.texts[0]]
+    assert [len(first.texts), len(second.texts)] == [2, 1]
+    assert batches == [verifiable, [first.texts[0]], [second.texts[0]]]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from longform.documents import Corpus, Document, Section
-from synthetic_world import corpora, corpus, fever_corpus, native_corpus
+from synthetic_world import corpora, corpus, domains, fever_corpus, native_corpus
 from synthetic_world.fever_corpus import Triple, Verdict, Verifier
 from tests.refusals import refuses
 
@@ -564,3 +564,9 @@ def test_papers_are_printed_in_lower_case_with_marks_apart(monkeypatch):
         "abstract_text": ["<S> in 1,000 b-trees , it is . </S>", "<S> no 2.5 ! </S>"],
         "section_names": ["Introduction", "method"], "sections": printed,
     }  # fmt: skip
+
+
+def test_two_fifths_of_eligible_sentences_state_facts_nine_tenths_in_one():
+    shares = {name: domains.domain(name).fact_share for name in domains.DOMAINS}
+    expected = dict.fromkeys(("wiki", "wikisection", "pubmed", "arxiv"), 0.4)
+    assert shares == {**expected, "encyclopedia": 0.9}

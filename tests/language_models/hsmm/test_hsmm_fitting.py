@@ -449,3 +449,22 @@ def test_bad_input_is_refused(tmp_path, monkeypatch):
     refuses(
         "0 train and 0 validation texts", fit, **{**given, "documents": []}, em={"iterations": 1}
     )
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+def test_an_update_follows_the_mean_per_token_not_the_sum_of_a_batch(copies):
+    text = ["a", "b", "a", "c", "a", "b"]
+    ngrams = build_ngrams([text], max_duration=2)
+    index = ngrams.index(ngrams.encode(text))
+    moved = []
+    for size in (1, copies):
+        tables = FactoredTables(ngrams, 2, seed=4)
+        before = [parameter.detach().clone() for parameter in tables.parameters()]
+        optimiser = torch.optim.SGD(tables.parameters(), lr=1.0)
+        descent = gradient._Descent(tables, optimiser, None, 0, np.zeros(2))
+        descent.epoch([[index] * size])
+        after = tables.parameters()
+        moved.append([(new - old).detach() for old, new in zip(before, after, strict=True)])
+    # Copies of one text have its mean and so its gradient; Adam would hide a factor.
+    assert max(float(step.abs().max()) for step in moved[0]) > 1e-3
+    torch.testing.assert_close(moved[1], moved[0])
