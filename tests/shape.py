@@ -4,13 +4,17 @@
 """
 
 import ast
+import pickle
 import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 from dvc.repo import Repo
 
+from longform.files import artefacts
 from longform_lab.code import code_file, read_entry_points, source_tree
 from longform_lab.experiment import Experiment
 from longform_lab.scale_overrides import parameters
@@ -29,9 +33,21 @@ MODULES = sorted(
 
 
 @cache
+def pickled_yaml(path: Path) -> bytes:
+    """The content of a YAML file, parsed once; unpickling is much faster than parsing again."""
+    return pickle.dumps(artefacts.read_yaml(path))
+
+
+def read_yaml(path: Path) -> Any:
+    """A copy of the content of a YAML file of the repository."""
+    return pickle.loads(pickled_yaml(path))
+
+
+@cache
 def files_of_scale(scale: str) -> dict[str, dict]:
     """Every YAML file that a scale changes, which tests read and leave as they are."""
-    return parameters(scale, ROOT)
+    with mock.patch.object(artefacts, "read_yaml", read_yaml):
+        return parameters(scale, ROOT)
 
 
 @cache

@@ -317,9 +317,7 @@ def test_what_is_called_by_name_is_known_to_the_stage_that_hashes_code():
         for module in MODULES
         if calls.search((SOURCES / module).read_text(encoding="utf-8"))
     }
-    settings = {
-        "longform_lab/stages.py",
-    }  # longform_lab.code reads them
+    settings = {"longform_lab/stages.py"}  # longform_lab.code reads them
     foreign = {
         "longform/language_models/sentence_features.py",
         "longform_lab/workers.py",

@@ -382,9 +382,7 @@ NEOX = {
 }
 
 
-def test_the_margin_exceeds_the_noise_of_batches_and_grows_if_too_small(
-    network,
-):
+def test_the_margin_exceeds_the_noise_of_batches_and_grows_if_too_small(network):
     neo = GPTNeoForCausalLM(
         GPTNeoConfig(**NEO, attention_types=[[["global", "local"], 1]], window_size=8)
     )

@@ -188,9 +188,7 @@ def test_a_counted_model_is_taken_though_it_has_no_cache_and_no_embeddings(tmp_p
     assert opened.config.model_type == "ngram"
 
 
-def test_unused_heads_are_no_fault_and_missing_or_foreign_layers_are(
-    tmp_path,
-):
+def test_unused_heads_are_no_fault_and_missing_or_foreign_layers_are(tmp_path):
     bpe_folder(tmp_path)
     torch.manual_seed(0)
     config = AutoConfig.for_model("bert", **SMALL)

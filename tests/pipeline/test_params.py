@@ -36,11 +36,7 @@ def test_every_entry_is_taken_by_the_settings_of_its_kind(scale):
 
 
 WRONG = [  # a key, what stands there, and the sentence about it
-    (
-        "articles.trainign",
-        {},
-        "articles has 'trainign' (near: training",
-    ),
+    ("articles.trainign", {}, "articles has 'trainign' (near: training"),
     (
         "models.gpt2.kind",
         "netwrok",
@@ -72,11 +68,7 @@ WRONG = [  # a key, what stands there, and the sentence about it
         "models.counts: order is 1, allowed is a number from 2; fix params.yaml",
     ),
     ("seed", -1, "params.yaml: seed is -1, allowed is a whole number from 0"),
-    (
-        "facts.runs.test.repeat",
-        3,
-        "facts.runs.test has 'repeat' (near: repeats); allowed are ",
-    ),
+    ("facts.runs.test.repeat", 3, "facts.runs.test has 'repeat' (near: repeats); allowed are "),
 ]
 
 
@@ -161,7 +153,7 @@ def test_every_exhibit_is_taken_by_the_settings_of_its_kind(scale):
     checked = 0
     for paper, known in PAPERS.items():
         path = f"experiments/{paper}/params.yaml"
-        for report in (files.get(path) or read_yaml(ROOT / path))["reports"].values():
+        for report in (files.get(path) or shape.read_yaml(ROOT / path))["reports"].values():
             assert report.keys() <= {"scores", "exhibits", "settings"}
             for exhibit in report["exhibits"]:
                 settings = {"kind": exhibit, **report.get("settings", {}).get(exhibit, {})}

@@ -125,9 +125,7 @@ def packed(*names):
     return made.getvalue()
 
 
-def test_files_of_a_folder_are_put_in_place_once_or_named(
-    tmp_path,
-):
+def test_files_of_a_folder_are_put_in_place_once_or_named(tmp_path):
     contents = {
         "a.txt": b"one\n",
         "b.jsonl.gz": gzip.compress(b"{}\n"),
@@ -156,9 +154,7 @@ def test_files_of_a_folder_are_put_in_place_once_or_named(
     assert put_in_place(listed, raw, None) == []
 
 
-def test_archives_reaching_outside_and_pointers_without_commit_are_refused(
-    tmp_path,
-):
+def test_archives_reaching_outside_and_pointers_without_commit_are_refused(tmp_path):
     raw, pointer = tmp_path / "raw", {"to": "gpt2", "name": "gpt2", "hub": "openai-community/gpt2"}
     (tmp_path / "a.tar.gz").write_bytes(packed("in/one.txt", "../two.txt"))
     refuses("would lie outside", put_in_place, [by_hand("a.tar.gz", "s/a")], raw, tmp_path)

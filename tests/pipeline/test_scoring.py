@@ -194,6 +194,7 @@ def test_ratings_stand_beside_every_critics_values_of_the_same_text(tmp_path, mo
         kept("p", ["c", "a"], [7.0, 5.0], "higher"),
         kept("q", names, [1.0, None, 3.0], "lower"),
         replace(kept("p", names, [9.0, 9.0, 9.0], "higher"), corpus="elsewhere"),
+        replace(kept("r", names, [8.0, 8.0, 8.0], "higher"), metric="another"),
     ]
     write_results(tmp_path / "scores" / "mine" / "both.json", records)
 

@@ -23,10 +23,7 @@ METHODS = (
     "complete",
 )  # fmt: skip
 # what a function calls differently, by the kind's class: the setting or the constant that arrives
-RENAMED = {
-    "ParallelTexts": {"source": "language"},
-    "Translator": {"kind": "network"},
-}
+RENAMED = {"ParallelTexts": {"source": "language"}, "Translator": {"kind": "network"}}
 # and what it has no use for: reference texts are fitted later, only a network from nothing has bases
 UNUSED = {"Mauve": {"real"}, "Finetuned": {"bases"}, "OwnTraining": {"bases"}}
 

@@ -238,9 +238,7 @@ def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     assert {path.name for path in folder.iterdir()} == kept
 
 
-def test_a_checker_trained_on_pages_in_files_is_that_of_pages_in_memory(
-    tmp_path,
-):
+def test_a_checker_trained_on_pages_in_files_is_that_of_pages_in_memory(tmp_path):
     corpus = build(name="claims", seed=1, pages={"train": 20})
     pages, claims = (
         pages_of(corpus.documents),

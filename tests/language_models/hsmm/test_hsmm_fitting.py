@@ -282,9 +282,7 @@ def thinned(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_unreachable_positions_carry_no_counts_and_massless_rows_go(
-    seed,
-):
+def test_unreachable_positions_carry_no_counts_and_massless_rows_go(seed):
     model, texts = thinned(seed)
     whole, short = (
         expectation(model, encoded(model, texts), EXACT, squeeze=squeeze)
