@@ -15,6 +15,7 @@ from unittest import mock
 from dvc.repo import Repo
 
 from longform.files import artefacts
+from longform.files.artefacts import read_yaml
 from longform_lab.code import code_file, read_entry_points, source_tree
 from longform_lab.experiment import Experiment
 from longform_lab.scale_overrides import parameters
@@ -35,10 +36,10 @@ MODULES = sorted(
 @cache
 def pickled_yaml(path: Path) -> bytes:
     """The content of a YAML file, parsed once; unpickling is much faster than parsing again."""
-    return pickle.dumps(artefacts.read_yaml(path))
+    return pickle.dumps(read_yaml(path))
 
 
-def read_yaml(path: Path) -> Any:
+def yaml_copy(path: Path) -> Any:
     """A copy of the content of a YAML file of the repository."""
     return pickle.loads(pickled_yaml(path))
 
@@ -46,7 +47,7 @@ def read_yaml(path: Path) -> Any:
 @cache
 def files_of_scale(scale: str) -> dict[str, dict]:
     """Every YAML file that a scale changes, which tests read and leave as they are."""
-    with mock.patch.object(artefacts, "read_yaml", read_yaml):
+    with mock.patch.object(artefacts, "read_yaml", yaml_copy):
         return parameters(scale, ROOT)
 
 

@@ -153,7 +153,7 @@ def test_every_exhibit_is_taken_by_the_settings_of_its_kind(scale):
     checked = 0
     for paper, known in PAPERS.items():
         path = f"experiments/{paper}/params.yaml"
-        for report in (files.get(path) or shape.read_yaml(ROOT / path))["reports"].values():
+        for report in (files.get(path) or shape.yaml_copy(ROOT / path))["reports"].values():
             assert report.keys() <= {"scores", "exhibits", "settings"}
             for exhibit in report["exhibits"]:
                 settings = {"kind": exhibit, **report.get("settings", {}).get(exhibit, {})}

@@ -221,9 +221,9 @@ def test_a_real_scale_writes_with_one_tokenizer_and_has_all_its_names(name):
 @pytest.mark.parametrize("name", ["", *SCALES])
 def test_a_report_makes_the_exhibits_that_its_scale_shows(name):
     files = written(name) if name else {}
-    stages = files.get("dvc.yaml", shape.read_yaml(ROOT / "dvc.yaml"))["stages"]
+    stages = files.get("dvc.yaml", shape.yaml_copy(ROOT / "dvc.yaml"))["stages"]
     for path in sorted(ROOT.glob("experiments/*/params.yaml")):
-        shown = files.get(str(path.relative_to(ROOT)), shape.read_yaml(path))["reports"]
+        shown = files.get(str(path.relative_to(ROOT)), shape.yaml_copy(path))["reports"]
         for subject, entry in shown.items():
             stage = stages[f"report_{path.parent.name}_{subject}"]
             outs = [Path(next(iter(out))) for out in stage["outs"]]
@@ -238,7 +238,7 @@ def test_a_report_makes_the_exhibits_that_its_scale_shows(name):
 
 @pytest.mark.parametrize("name", SCALES)
 def test_every_target_of_a_scale_is_a_stage_and_claims_are_its_papers(name):
-    listed, params = shape.read_yaml(ROOT / "dvc.yaml")["stages"], written(name)["params.yaml"]
+    listed, params = shape.yaml_copy(ROOT / "dvc.yaml")["stages"], written(name)["params.yaml"]
     for target in key_of_scale(name, ROOT, "targets", []):
         stage, at, item = target.partition("@")
         assert stage in listed and (name not in PAPERS or bool(at) == ("foreach" in listed[stage]))
