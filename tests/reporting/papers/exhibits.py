@@ -4,11 +4,10 @@ import json
 from functools import cache
 from pathlib import Path
 
-from longform.files.artefacts import read_yaml
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import read_expected
 from longform_lab.reports import drawn
-from longform_lab.scale_overrides import parameters
+from tests.shape import files_of_scale, yaml_copy
 
 ROOT = Path(__file__).parents[3]
 EVERY_EXHIBIT = "three_seeds"  # the scale that shows what the default run shows, and more
@@ -56,4 +55,4 @@ def judged(expected, results, data):
 @cache
 def reports(paper):
     path = f"experiments/{paper}/params.yaml"
-    return (parameters(EVERY_EXHIBIT, ROOT).get(path) or read_yaml(ROOT / path))["reports"]
+    return (files_of_scale(EVERY_EXHIBIT).get(path) or yaml_copy(ROOT / path))["reports"]
