@@ -125,12 +125,18 @@ def test_validation_batches_are_dealt_out_and_the_last_repeated(
     ("items", "batch", "world", "process", "turns"),
     [
         (5, 2, 1, 0, [[0, 1], [2, 3], [4]]),
-        (5, 2, 2, 1, [[1, 3]]),
+        (5, 2, 2, 1, [[1, 3], []]),
         (5, 2, 2, 0, [[0, 2], [4]]),
         (1, 2, 2, 1, [[]]),
+        (4, 1, 3, 0, [[0], [3]]),
+        (4, 1, 3, 1, [[1], []]),
+        (4, 1, 3, 2, [[2], []]),
+        (0, 2, 1, 0, [[]]),
     ],
 )
-def test_turns_are_every_nth_item_of_a_process(items, batch, world, process, turns, monkeypatch):
+def test_turns_are_every_nth_item_and_equally_many_batches(
+    items, batch, world, process, turns, monkeypatch
+):
     monkeypatch.setattr(schedule, "rank", lambda: process)
     assert [list(one) for one in Turns(items, batch, world)] == turns
 

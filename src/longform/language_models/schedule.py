@@ -306,9 +306,9 @@ class ValidationBatches(Sampler[list[int]]):
 class Turns(Sampler[list[int]]):
     """Batches of item numbers of this process: r, r + n, r + 2n … of n processes.
 
-    Each item comes once in all, so one process may have a batch more than another: of 3 items in
-    batches of 1 the first of two processes has 2, the second 1. A process without items has one
-    empty batch: Lightning refuses one without a batch.
+    Each item comes once in all. Every process has as many batches as the one with most items, since
+    processes that wait for each other after a batch would hang where one has a batch more; those
+    without items left have empty ones at the end. No process has none: Lightning refuses that.
 
     Args:
         items: how many there are in all.
@@ -324,8 +324,8 @@ class Turns(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         mine = range(rank() if self.world > 1 else 0, self.items, self.world)
-        # max: without items one start is left, whose batch is empty.
-        for start in range(0, max(1, len(mine)), self.batch):
+        of_first = len(range(0, self.items, self.world))  # no process has more
+        for start in range(0, max(1, of_first), self.batch):
             yield list(mine[start : start + self.batch])
 
 
