@@ -47,8 +47,14 @@ SHOWN = {
     # functions
     "{{#if:x|yes}}a": "yesa",
     "{{#ifeq:a|b|same|other}} {{#ifeq:a|a|same|other}}": "other same",
+    "{{#switch:z|a|b=1}} {{#switch:z|#default=2|a|b=1}} {{#switch:z|a=1|#default|b=3}} {{#switch:01|1=4}}": "2 3 4",
+    "{{#ifeq:01|1|same|other}} {{#ifeq:1e1|10|same|other}} {{#ifeq:x1|x01|same|other}}": "same same other",
+    "{{{1|[[Page|text]]}}} {{{1|a|b}}}": "text a",
+    "{{subst:lc:ABC}} {{safesubst:#if:x|y|z}}": "abc y",
+    "{{#expr:1234567890123+0}} {{#expr:-7 mod 3}} {{#expr:7.9 mod 3}}": "1234567890123 −1 1",
+    "{{#expr:(3+4) div 2}} {{#expr:08+1}} {{#expr:1.05+0}} {{#expr:100}}": "3.5 9 1.05 100",
     "{{#switch:q|a=1|b}} {{#switch:b|a=1|b|c=2|d=3}} {{#switch:x|#default=7|a=1}}": "b 2 7",
-    "{{#expr:2*(3+4)}} {{#expr:+5}} {{#expr:5-7}} {{#expr:1/3}}": "14 5 −2 0.333333333333",
+    "{{#expr:2*(3+4)}} {{#expr:+5}} {{#expr:5-7}} {{#expr:1/3}}": "14 5 −2 0.33333333333333",  # fourteen digits, as MediaWiki
     "{{nowrap:a b}} {{lcfirst:ABC}} {{ucfirst:élan X}}": "a b aBC Élan X",
     "a{{#tag:gallery|x}}b": "ab",
     "a<rp>(</rp>b<rt>c</rt>": "a(bc",

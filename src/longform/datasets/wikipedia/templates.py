@@ -5,6 +5,7 @@ needs the day of reading or other pages, leaves a hole of its name.
 """
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -103,8 +104,8 @@ def _close_braces(count: int, opened: list[_Opening], pieces: list[str], holes: 
 
 def _default(inside: str) -> str:
     """``{{{1|text}}}`` outside a template: its default."""
-    name, bar, text = inside.partition("|")
-    return text.split("|")[0] if bar else literal("{{{" + name + "}}}")
+    name, *defaults = split_arguments(inside)
+    return defaults[0] if defaults else literal("{{{" + name + "}}}")
 
 
 def split_arguments(inside: str) -> list[str]:
@@ -171,22 +172,30 @@ def template_name(part: str) -> str:
 # Parser functions and variables
 
 
+def _remainder(left: float, right: float) -> float:
+    """Of whole numbers, with the sign of the left one: MediaWiki cuts decimals off first."""
+    if not int(right):
+        raise ZeroDivisionError
+    return math.fmod(int(left), int(right))
+
+
 _OPERATORS: dict[type, Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
-    ast.Mod: operator.mod,
+    ast.Mod: _remainder,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
 }
 
 
 def calculated(expression: str) -> float | None:
-    """The value of a sum of numbers, or None for anything else."""
-    text = re.sub(r"\b(\d+)\s*(?:div)\b", r"\1/", expression.replace("−", "-")).replace(
-        " mod ", "%"
-    )
+    """The value of sums, products, quotients and remainders of numbers; None for anything else."""
+    text = expression.replace("−", "-")
+    text = re.sub(r"\bdiv\b", "/", text)
+    text = re.sub(r"\bmod\b", "%", text)
+    text = re.sub(r"(?<![\d.])0+(?=\d)", "", text)  # 08 is a number there, and none in Python
     if len(text) > 200 or re.search(r"[^\d\s.+*/%()-]|\*\*|//", text):
         return None
     try:
@@ -206,22 +215,38 @@ def _value(node: ast.expr) -> float:
 
 
 def _number(value: float) -> str:
-    return f"{value:.12g}".replace("-", "−")
+    return f"{value:.14g}".replace("-", "−")
+
+
+def _are_equal(left: str, right: str) -> bool:
+    """Whether two texts are equal as parser functions see it: as numbers where both are numbers."""
+    left, right = left.replace(GONE, ""), right.replace(GONE, "")
+    if _NUMERIC.fullmatch(left) and _NUMERIC.fullmatch(right):
+        return float(left) == float(right)
+    return left == right
+
+
+_NUMERIC = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def _switch(parts: list[str]) -> str:
-    """The branch of ``{{#switch: value | a | b = text | #default = text}}``."""
-    value, default, falling = parts[0].strip(), "", False
+    """The branch of ``{{#switch: value | a | b = text | #default = text}}``.
+
+    A case without text falls through to the next text. The last part, without a case, is the
+    default too.
+    """
+    value, default = parts[0].strip(), ""
+    is_chosen = is_default = False
     for part in parts[1:]:
         case, equals, text = part.partition("=")
-        falling = falling or case.strip() == value
-        if equals and falling:
+        is_chosen = is_chosen or _are_equal(case.strip(), value)
+        is_default = is_default or case.strip() == "#default"
+        if equals and is_chosen:
             return text.strip()
-        if equals and case.strip() == "#default":
-            default = text.strip()
-        if not equals:
-            default = case.strip()
-    return default
+        if equals and is_default:
+            default, is_default = text.strip(), False
+    last = parts[-1]
+    return last.strip() if len(parts) > 1 and "=" not in last else default
 
 
 _SILENT = frozenset(("defaultsort", "displaytitle", "defaultsortkey", "defaultcategorysort"))
@@ -232,10 +257,10 @@ def _parser_function(parts: list[str], holes: Holes) -> str | None:
 
     "" where nothing is shown, None where it is none of these.
     """
-    function, _, first = parts[0].partition(":")
+    function, _, first = _PREFIX.sub("", parts[0].strip()).partition(":")
     function = template_name(function)
     first, rest = first.strip(), [part.strip() for part in parts[1:]]
-    branches = [*rest, "", ""]
+    branches = [*rest, "", "", ""]
     # functions that choose or compute
     if function in _SILENT:
         return GONE
@@ -244,7 +269,7 @@ def _parser_function(parts: list[str], holes: Holes) -> str | None:
     if function == "#if":
         return branches[0] if first.replace(GONE, "") else branches[1]
     if function == "#ifeq":
-        return branches[1] if first == branches[0] else branches[2] if len(rest) > 2 else ""
+        return branches[1] if _are_equal(first, branches[0]) else branches[2]
     if function == "#switch":
         return _switch([first, *rest])
     if function == "#expr":
