@@ -72,7 +72,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     from longform.tools.arguments import add_command, add_commands
 
     add_command(verbs, "critics", "list all critics: what each asks, needs and costs")
-    examples = "write twenty articles of the synthetic world and twenty by a small network, to try things on"
+    examples = "write twenty synthetic and twenty machine-written articles to try things on"
     verb = add_command(verbs, "examples", examples, "longform examples texts")
     verb.add_argument(
         "folder", type=Path, help="folder for real.jsonl and machine.jsonl; made if it is not there"

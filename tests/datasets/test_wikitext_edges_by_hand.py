@@ -50,6 +50,7 @@ SHOWN = {
     "{{#switch:z|a|b=1}} {{#switch:z|#default=2|a|b=1}} {{#switch:z|a=1|#default|b=3}} {{#switch:01|1=4}}": "2 3 4",
     "{{#ifeq:01|1|same|other}} {{#ifeq:1e1|10|same|other}} {{#ifeq:x1|x01|same|other}}": "same same other",
     "{{{1|[[Page|text]]}}} {{{1|a|b}}}": "text a",
+    "{{ship1|HMS|Hood|51}} {{bible verse|1|Kings|2:3}}": "HMS Hood (51) 1 Kings 2:3",
     "{{subst:lc:ABC}} {{safesubst:#if:x|y|z}}": "abc y",
     "{{#expr:1234567890123+0}} {{#expr:-7 mod 3}} {{#expr:7.9 mod 3}}": "1234567890123 −1 1",
     "{{#expr:(3+4) div 2}} {{#expr:08+1}} {{#expr:1.05+0}} {{#expr:100}}": "3.5 9 1.05 100",

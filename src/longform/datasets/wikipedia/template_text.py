@@ -56,7 +56,7 @@ _PREFIXES = {
 def _ship(arguments: Arguments) -> str | None:
     """``{{USS|Hornet|CV-12|6}}``: prefix, name and hull number as the format says."""
     # 1. The prefix is a parameter, or the template's own name.
-    if arguments.name == "ship":
+    if arguments.name in ("ship", "ship1"):
         prefix, shift = arguments[1], 1
     else:
         prefix, shift = _PREFIXES.get(arguments.name, arguments.name.upper()), 0
@@ -185,7 +185,7 @@ def _name_of_person(arguments: Arguments) -> str | None:
 
 def _verse(arguments: Arguments) -> str | None:
     """A place in the Bible: book (with or without a number before it) and verses."""
-    if arguments.name.startswith("bibleverse"):
+    if arguments.name.startswith(("bibleverse", "bible verse")):
         return " ".join(filter(None, (arguments[1], arguments[2], arguments[3]))) or None
     return " ".join(arguments.items()[:2]) or None
 
