@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.errors import BadInput
 from longform.files.opening import rows
 
 Curve = list[tuple[int, float]]  # the update and the loss of each validation
@@ -39,14 +40,21 @@ def curves_of(models: Path) -> dict[str, list[Curve]]:
 
 
 def summary(curves: list[Curve]) -> dict[str, Any]:
-    """The mean curve of several seeds, their deviation, and the last gain."""
+    """The mean curve of several seeds, their deviation, and the last gain.
+
+    Raises:
+        BadInput: seeds were validated after different updates, or once alone.
+    """
+    updates = [[update for update, _ in curve] for curve in curves]
+    if any(each != updates[0] for each in updates) or len(updates[0]) < 2:
+        raise BadInput(f"validations after {updates}; each seed needs the same two or more")
     losses = np.array(curves)[:, :, 1]
     mean = losses.mean(axis=0)
     deviation = np.zeros(len(mean))
     if len(curves) > 1:
         deviation = losses.std(axis=0, ddof=1)
     return {
-        "updates": [update for update, _ in curves[0]],
+        "updates": updates[0],
         "validation_loss": np.round(mean, 4).tolist(),
         "deviation_of_seeds": np.round(deviation, 4).tolist(),
         "seeds": len(curves),
@@ -65,8 +73,14 @@ def main() -> None:
     arguments = parser.parse_args()
     report = {}
     models = arguments.scale / "data" / "models" / arguments.study
-    for name, curves in curves_of(models).items():
-        entry = summary(curves)
+    all_curves = curves_of(models)
+    if not all_curves:
+        parser.error(f"{models}: no training.csv below it; give a folder in which a scale has run")
+    for name, curves in all_curves.items():
+        try:
+            entry = summary(curves)
+        except BadInput as error:
+            parser.error(f"{name}: {error}")
         report[name] = entry
         losses = entry["validation_loss"]
         print(

@@ -5,6 +5,8 @@ import json
 import sys
 import types
 
+import pytest
+
 from experiments.site.exhibits import read_claims
 
 MARK = "\ufeff"
@@ -38,6 +40,28 @@ def test_curves_of_trainings_are_read_with_a_byte_order_mark(tmp_path, monkeypat
         and found["validation_loss"] == [1.5, 1.25]
         and found["last_gain"] == 0.25
     )
+
+
+@pytest.mark.parametrize(
+    ("curves", "message"),
+    [
+        ({}, "no training.csv below it"),
+        ({"seed_1": "5,2,1\n"}, "validations after [[5]]"),
+        ({"seed_1": "5,2,1\n9,2,1\n", "seed_2": "5,2,1\n8,2,1\n"}, "[[5, 9], [5, 8]]"),
+        ({"seed_1": "5,2,1\n9,2,1\n", "seed_2": "5,2,1\n"}, "[[5, 9], [5]]"),
+    ],
+)
+def test_curves_that_cannot_be_averaged_are_refused(curves, message, tmp_path, monkeypatch, capsys):
+    script = importlib.import_module("experiments.deng2022.convergence")
+    for seed, lines in curves.items():
+        path = tmp_path / "data" / "models" / "articles" / "gpt2" / seed / "training.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"update,loss,validation_loss\n{lines}", encoding="utf-8")
+    out = tmp_path / "out.json"
+    monkeypatch.setattr(sys, "argv", ["convergence", str(tmp_path), "--out", str(out)])
+    with pytest.raises(SystemExit, match="2"):
+        script.main()
+    assert message in capsys.readouterr().err and not out.exists()
 
 
 def test_a_claim_may_hold_a_line_end_of_another_kind(tmp_path):
