@@ -71,11 +71,13 @@ def main() -> None:
     parser.add_argument("--study", default="articles")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    report = {}
     models = arguments.scale / "data" / "models" / arguments.study
     all_curves = curves_of(models)
     if not all_curves:
         parser.error(f"{models}: no training.csv below it; give a folder in which a scale has run")
+
+    # One entry a network, printed as it is made.
+    report = {}
     for name, curves in all_curves.items():
         try:
             entry = summary(curves)
