@@ -8,15 +8,12 @@ from typing import Any
 
 import yaml
 
-SAFE_LOADER = getattr(
-    yaml, "CSafeLoader", yaml.SafeLoader
-)  # in C ten times as fast: each shard has a process of its own
+# The loader in C is ten times as fast, and each shard of a dump has a process of its own.
+SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DATA = Path(__file__).with_name("data") / "templates.yaml"
-
-
 _NAME = re.compile(r"[\w .-]*\s*$")
 
-
+# Gives the text that stands in a template's place, None where nothing is known of its parameters.
 Renderer = Callable[["Arguments"], str | None]
 
 
@@ -61,18 +58,22 @@ class Arguments:
 
 @cache
 def data() -> dict[str, Any]:
+    """What ``data/templates.yaml`` lists, by the key of the list."""
     return dict(SAFE_LOADER(_DATA.read_text(encoding="utf-8")).get_single_data())
 
 
 def names_in(listed: str) -> list[str]:
+    """Names of a list with bars between them, over one line or several."""
     return [name for part in listed.replace("\n", "").split("|") if (name := part.strip())]
 
 
 @cache
 def _hidden() -> tuple[frozenset[str], re.Pattern[str]]:
-    return frozenset(names_in(data()["hidden"])), re.compile(
-        data()["hidden_patterns"].replace(" |", "|")
-    )
+    """Names of templates that show nothing, and a pattern of further ones."""
+    names = frozenset(names_in(data()["hidden"]))
+    # YAML joins the lines of the pattern with blanks.
+    pattern = re.compile(data()["hidden_patterns"].replace(" |", "|"))
+    return names, pattern
 
 
 @cache

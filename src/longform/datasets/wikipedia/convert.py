@@ -22,6 +22,7 @@ from longform.datasets.wikipedia.measures import (
     unit,
 )
 
+# Names of the powers of ten that a unit is counted in: e6m are million metres.
 _MULTIPLES = {"3": "thousand", "6": "million", "9": "billion", "12": "trillion"}
 
 # The words of a range, between values that stand first and between those in brackets.
@@ -47,6 +48,7 @@ _RANGES = {
 }
 _BY = ("by", "x", "×", "*", "xx")  # between the sides of an area, each of which has its unit
 
+# The words of a range inside one parameter: "5-10".
 _INSIDE_RANGE = re.compile(
     r"(?<=[\d½¼¾])\s*(–|-| to | and | or | by |×| x |\bx\b|\+/-|±)\s*(?=[\d.])"
 )
@@ -63,6 +65,7 @@ _SECONDARY = {
     ("m", "cm"): 100,
 }
 
+# Codes of outputs in two units: the larger one and the smaller one.
 _COMPOSITE_OUTPUT = {
     "ftin": ("ft", "in"),
     "lboz": ("lb", "oz"),
@@ -70,6 +73,7 @@ _COMPOSITE_OUTPUT = {
     "ydft": ("yd", "ft"),
 }
 
+# What stands between two measurements, by the option ``disp``.
 _JOINTS = {
     "or": " or ",
     "comma": ", ",
@@ -82,12 +86,20 @@ _JOINTS = {
 
 @dataclass(frozen=True)
 class _Input:
-    """What stands before the output: values, the words between them, their unit."""
+    """The measurement that is converted.
+
+    Attributes:
+        values: one, or those of a range.
+        words: between the values, one less; keys of ``_RANGES``.
+        unit: of the values; the smaller one of two units.
+        shown: the text of a value in two units, such as 5 feet 3 inches; else None.
+        composite: whether the value is in feet and inches.
+    """
 
     values: tuple[Value, ...]
     words: tuple[str, ...]
     unit: Unit
-    shown: str | None = None  # of a value that is said in two units
+    shown: str | None = None
     composite: bool = False
 
     @property
@@ -134,7 +146,7 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     second = "; ".join(text for _, text in outputs)
     # 4. One beside the other.
     show = named.get("disp", "")
-    if named.get("order") == "flip" or show == "flip":
+    if named.get("order") == "flip" or show == "flip":  # the output first
         first, second = _flipped(source, targets[0], outputs, named)
     if show in ("number", "output number only"):
         return outputs[0][0][0]
@@ -142,6 +154,14 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
 
 
 def _side_by_side(first: str, second: str, show: str) -> str | None:
+    """Two measurements as the option ``disp`` of the template asks; None for one not known.
+
+    Args:
+        first: the one that stands first, with its unit; the output where the order is flipped.
+        second: the other one.
+        show: the option; "" where it is missing. The line that "b" and "br" begin before the
+            brackets is left out.
+    """
     if show in ("output only", "out"):
         return second
     if show in ("b", "br", "", "flip"):
@@ -367,6 +387,7 @@ def _is_temperature(measure: Unit) -> bool:
 
 
 def _symbol(measure: Unit) -> str:
+    """The unit's symbol, behind the power of ten that it is counted in: "×10^6 m"."""
     if measure.multiple:
         return f"×10^{measure.multiple} {measure.symbol}"
     return measure.symbol

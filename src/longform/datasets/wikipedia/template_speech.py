@@ -72,7 +72,10 @@ def chinese_text(arguments: Arguments) -> str | None:
 
 
 def nihongo(arguments: Arguments) -> str | None:
-    """English (kanji, romaji, more); without English the romaji stands first."""
+    """``{{nihongo|English|kanji|romaji}}``: "English (kanji, romaji)".
+
+    Without English the romaji stands first.
+    """
     english, kanji, romaji = arguments[1], arguments[2], arguments[3]
     if arguments.name == "nihongo3":
         english, romaji = romaji, english

@@ -1,6 +1,12 @@
-"""What each template shows of its parameters.
+"""What each template shows of its parameters, after its documentation on the English Wikipedia.
 
-The templates' own documentation on the English Wikipedia says it.
+A renderer takes the parameters of a template and returns the text that stands in its place; None
+where nothing is known of such parameters, so that the template leaves a hole. ``renderers`` has one
+for each name, ``family`` for names that contain a code, such as ``lang-fr``.
+
+Some of the text is marks (:mod:`.marks`): ``BREAK`` begins a paragraph, ``LINE`` a line, ``GONE``
+stands for what shows nothing, and a source lies between ``ASIDE`` and ``ASIDE_END``. ``literal``
+keeps brackets from being taken for wikitext.
 """
 
 import re
@@ -41,31 +47,30 @@ from longform.datasets.wikipedia.template_values import (
     written_date,
 )
 
-# How prefixes are written that are not in capitals, or not as their template is called.
-_PREFIXES = {
-    "mv": "MV",
-    "ms": "MS",
-    "lé": "LÉ",
-    "hnoms": "HNoMS",
-    "hswms": "HSwMS",
-    "hdms": "HDMS",
-    "hnlms": "HNLMS",
-}
+# Prefixes of ships that are not written in capitals alone, by the name of their template.
+_PREFIXES = {"hnoms": "HNoMS", "hswms": "HSwMS"}
 
 
 def _ship(arguments: Arguments) -> str | None:
-    """``{{USS|Hornet|CV-12|6}}``: prefix, name and hull number as the format says."""
-    # 1. The prefix is a parameter, or the template's own name.
+    """A ship: prefix, name and hull number, or those of them that a format asks for.
+
+    ``{{USS|Hornet|CV-12}}``, or ``{{ship|USS|Hornet|CV-12}}``, is "USS Hornet (CV-12)". Behind the
+    hull number the format may stand: 1 hull number, 2 name, 3 name and hull number, 5 prefix and
+    hull number, 6 prefix and name.
+    """
+    # 1. The prefix is the first parameter, or the template's own name.
     if arguments.name in ("ship", "ship1"):
-        prefix, shift = arguments[1], 1
+        prefix, name_at = arguments[1], 2
     else:
-        prefix, shift = _PREFIXES.get(arguments.name, arguments.name.upper()), 0
-    name, hull, form = (arguments[shift + number] for number in (1, 2, 3))
+        prefix, name_at = _PREFIXES.get(arguments.name, arguments.name.upper()), 1
+    name = arguments[name_at]
+    hull = arguments[name_at + 1]
+    format_number = arguments[name_at + 2]
     if not name:
         return None
-    # 2. The format.
+    # 2. The text in each format.
     start = f"{prefix} " if prefix else ""
-    forms = {
+    texts = {
         "": f"{start}{name} ({hull})" if hull else f"{start}{name}",
         "1": hull,
         "2": name,
@@ -73,17 +78,27 @@ def _ship(arguments: Arguments) -> str | None:
         "5": f"{start}{hull}",
         "6": f"{start}{name}",
     }
-    return forms.get(form) or None
+    return texts.get(format_number) or None
 
 
 def _ship_class(arguments: Arguments) -> str | None:
-    """``{{sclass|Essex|aircraft carrier}}``: "Essex-class aircraft carrier"."""
-    name, kind, form = arguments[1], arguments[2], arguments[3] or "0"
-    return f"{name}-class {kind}" if name and kind and form in "0123" else None
+    """``{{sclass|Essex|aircraft carrier}}``: "Essex-class aircraft carrier".
+
+    Formats 0 to 3, the third parameter, differ in their links alone; of the others nothing is
+    known.
+    """
+    name, kind = arguments[1], arguments[2]
+    format_number = arguments[3] or "0"
+    if not name or not kind or format_number not in "0123":
+        return None
+    return f"{name}-class {kind}"
 
 
 def _list(arguments: Arguments) -> str | None:
-    """Items in one line, or each in its own."""
+    """Items in one line or each in a paragraph of its own, as the template's name says.
+
+    ``{{hlist|a|b}}``: "a · b"; ``{{cslist|a|b}}``: "a, b"; ``{{ubl|a|b}}``: two paragraphs.
+    """
     items = arguments.items()
     if arguments.name in ("hlist", "flat list"):
         return " · ".join(items) or None
@@ -93,58 +108,71 @@ def _list(arguments: Arguments) -> str | None:
 
 
 def _list_block(arguments: Arguments) -> str | None:
-    """A list that is written with a star for each item.
+    """``{{plainlist|* a ...}}``: wikitext of a list, a star before each item.
 
-    It begins a line, whatever stands before the template.
+    It is a paragraph of its own, whatever stands before and behind the template.
     """
     text = arguments.first("text", 1)
     return BREAK + text + BREAK if text else None
 
 
 def _quotation(arguments: Arguments) -> str | None:
-    """The words quoted in a block of their own, below them who said so."""
-    # 1. The words.
-    start = 2 if arguments.name == "rquote" else 1
-    text = arguments.first("text", "quote", start, "content")
+    """``{{quote|text|author|source}}``: a block of the text, below it "— author, source".
+
+    Before the text ``{{rquote}}`` has a side of the page; behind it ``{{cquote}}`` has two sizes.
+    """
+    # 1. The words; each line of a poem is a line.
+    text_at = 2 if arguments.name == "rquote" else 1
+    text = arguments.first("text", "quote", text_at, "content")
     if not text:
         return None
     if "poem" in arguments.name:
         text = text.replace("\n", LINE)
-    # 2. Author, title and source; in some templates two sizes come before them.
+    # 2. Author, title and source.
     if arguments.name in ("cquote", "centered pull quote", "pull quote"):
         credit = [arguments.first("author", 4), arguments.first("source", 5)]
     else:
-        author = arguments.first("author", "sign", "cite", start + 1)
-        credit = [author, arguments["title"], arguments.first("source", start + 2)]
-    shown = ", ".join(filter(None, credit))
-    below = f"— {shown}{BREAK}" if shown else ""
+        author = arguments.first("author", "sign", "cite", text_at + 1)
+        credit = [author, arguments["title"], arguments.first("source", text_at + 2)]
+    credit_line = ", ".join(filter(None, credit))
+    below = f"— {credit_line}{BREAK}" if credit_line else ""
     return f"{BREAK}{text}{BREAK}{below}"
 
 
 def _address(arguments: Arguments) -> str | None:
-    """An address on the web, without what all of them begin with."""
+    """``{{url|address|text}}``: the text, else the address without scheme, www. and last slash.
+
+    Without square brackets, which would begin or end a link.
+    """
     shown = arguments[2] or re.sub(r"^https?://(?:www\.)?|/$", "", arguments[1])
     return shown.replace("[", "").replace("]", "") or None
 
 
 def _interlanguage(arguments: Arguments) -> str | None:
-    """A link to a page of a Wikipedia in another language."""
+    """``{{ill|page|language|...}}``: the page's name, or the words that stand for it.
+
+    The link leads to a Wikipedia in another language until there is a page in English.
+    """
     return arguments.first("lt", "display", "text", 1) or None
 
 
 def _script_pair(arguments: Arguments) -> str | None:
-    """``{{su|p=2|b=3}}``."""
+    """``{{su|p=a|b=i+1}}``, an exponent over an index: "^a_(i+1)".
+
+    What stands before the template is not known here: an exponent is taken to follow a letter, an
+    index a closing bracket.
+    """
     upper = raised(arguments["p"], "x")
     lower = lowered(arguments["b"], ")")
     return (upper + lower).replace(GONE, "") or None
 
 
 def _sic(arguments: Arguments) -> str | None:
-    """Words as they were written, ``[sic]`` behind them."""
+    """``{{sic|recie|ved}}``: "recieved [sic]", with ``hide=y`` the words alone."""
     parts = arguments.items()[:2]
     # The second part ends the first one's word, unless a blank stands between.
-    ends_word = arguments[2] and not arguments[1].endswith(" ")
-    words = "".join(parts) if ends_word else " ".join(parts)
+    is_one_word = arguments[2] and not arguments[1].endswith(" ")
+    words = "".join(parts) if is_one_word else " ".join(parts)
     if arguments.yes("hide"):
         return words or GONE
     marker = literal("[sic]")
@@ -152,17 +180,21 @@ def _sic(arguments: Arguments) -> str | None:
 
 
 def _keys(arguments: Arguments) -> str | None:
-    """Keys that are pressed together."""
+    """``{{key press|Ctrl|C}}``, keys that are pressed together: "Ctrl+C"."""
     return "+".join(arguments.items()) or None
 
 
-def _part(*keys: int | str) -> Renderer:
-    """The first of some parameters that is there."""
+def _parameter(*keys: int | str) -> Renderer:
+    """A renderer that shows one parameter: the first of ``keys`` that is not empty.
+
+    Args:
+        keys: names, or places (from 1) among the parameters without a name.
+    """
     return lambda arguments: arguments.first(*keys) or None
 
 
-def _wrapped(before: str, after: str = "") -> Renderer:
-    """The first parameter between signs."""
+def _between(before: str, after: str = "") -> Renderer:
+    """A renderer that shows the first parameter with signs before and after it."""
 
     def text(arguments: Arguments) -> str | None:
         if not arguments[1]:
@@ -173,30 +205,33 @@ def _wrapped(before: str, after: str = "") -> Renderer:
 
 
 def _constant(text: str) -> Renderer:
-    """The same text always."""
+    """A renderer that shows the same text always."""
     return lambda arguments: literal(text)
 
 
 def _name_of_person(arguments: Arguments) -> str | None:
-    """``{{sortname|Ada|Lovelace}}``."""
+    """``{{sortname|Ada|Lovelace}}``: "Ada Lovelace"."""
     names = (arguments.first("first", 1), arguments.first("last", 2))
     return " ".join(filter(None, names)) or None
 
 
 def _verse(arguments: Arguments) -> str | None:
-    """A place in the Bible: book (with or without a number before it) and verses."""
+    """``{{bibleverse|1|Kings|2:3}}`` and ``{{bibleref|1 Kings|2:3}}``: "1 Kings 2:3".
+
+    What follows is the code of a translation.
+    """
     if arguments.name.startswith(("bibleverse", "bible verse")):
         return " ".join(filter(None, (arguments[1], arguments[2], arguments[3]))) or None
     return " ".join(arguments.items()[:2]) or None
 
 
 def _money(symbol: str) -> Renderer:
-    """A sum behind the currency's sign."""
+    """A renderer of ``{{US$|1000}}``: "US$1,000"; without a sum the sign alone."""
     return lambda arguments: symbol + grouped(arguments[1]) if arguments[1] else symbol.strip()
 
 
 def _music(arguments: Arguments) -> str | None:
-    """A sign of musical notation."""
+    """``{{music|flat}}``: "♭"; None for a sign that is not listed."""
     signs = {
         "flat": "♭",
         "b": "♭",
@@ -210,19 +245,20 @@ def _music(arguments: Arguments) -> str | None:
 
 
 def _section_link(arguments: Arguments) -> str | None:
-    """``{{section link|Page|Section}}``: "Page § Section"."""
+    """``{{section link|Page|Section}}``: "Page § Section"; the page alone without a section."""
     return " § ".join(filter(None, (arguments[1], arguments[2]))) or None
 
 
 def _template_link(arguments: Arguments) -> str | None:
-    """``{{tl|name}}``: the template's name in braces."""
+    """``{{tl|name|part}}``: a template as it is written, "{{name|part}}"."""
     inside = "|".join(arguments.items()).replace("|", literal("|"))
     return literal("{{") + inside + literal("}}")
 
 
 def _power_of_ten(arguments: Arguments) -> str | None:
-    """``{{e|-6}}``."""
-    return "×10^" + arguments[1].replace("-", "−") if arguments[1] else None
+    """``{{e|-6}}``: "×10^−6"."""
+    exponent = arguments[1].replace("-", "−")
+    return f"×10^{exponent}" if exponent else None
 
 
 def _people(arguments: Arguments, last: str, first: str, full: str) -> str:
@@ -245,21 +281,24 @@ def _people(arguments: Arguments, last: str, first: str, full: str) -> str:
 
 
 def _citation(arguments: Arguments) -> str | None:
-    """A source as Citation Style 1 shows it, without identifiers.
+    """A source, much as Citation Style 1 shows it, without identifiers; None without a title.
 
-    It is: Who (when). What. Where. Who published it.
+    Its parts are, each with a full stop and all but the title optional: author (date); "chapter";
+    title (edition); work volume (issue); place: publisher; pages. Editors stand for authors where
+    there are none; without either the date comes last.
     """
-    title, chapter = arguments["title"], arguments.first("chapter", "contribution")
+    title = arguments["title"]
     if not title:
         return None
-    # 1. Who and when.
-    who = _people(arguments, "last", "first", "author") or arguments.first("authors", "vauthors")
+    # 1. Who, and when.
+    people = _people(arguments, "last", "first", "author") or arguments.first("authors", "vauthors")
     editors = _people(arguments, "editor-last", "editor-first", "editor")
-    if editors and not who:
-        who = f"{editors}, ed."
-    when = arguments.first("date", "year")
-    head = f"{who} ({when})" if who and when else who
+    if editors and not people:
+        people = f"{editors}, ed."
+    date = arguments.first("date", "year")
+    head = f"{people} ({date})" if people and date else people
     # 2. What: a book's title stands without quotation marks.
+    chapter = arguments.first("chapter", "contribution")
     work = arguments.first(
         "journal", "work", "newspaper", "magazine", "website", "encyclopedia", "periodical"
     )
@@ -267,50 +306,52 @@ def _citation(arguments: Arguments) -> str | None:
         title = f'"{title}"'
     if arguments["edition"]:
         title += f" ({arguments['edition']} ed.)"
-    # 3. Where.
+    # 3. Where; a dash makes several pages of "pages" and of "page" alike.
     volume = arguments["volume"]
     if arguments["issue"]:
         volume += f" ({arguments['issue']})"
     publisher = ": ".join(filter(None, (arguments["location"], arguments["publisher"])))
     pages = arguments.first("pages", "page")
-    several = "–" in pages or "-" in pages
+    abbreviation = "pp" if "–" in pages or "-" in pages else "p"
+    # 4. All of it in a row.
     parts = [
         head,
         f'"{chapter}"' if chapter else "",
         title,
         " ".join(filter(None, (work, volume))),
         publisher,
-        f"{'pp' if several else 'p'}. {pages}" if pages else "",
-        "" if who else when,
+        f"{abbreviation}. {pages}" if pages else "",
+        "" if people else date,
     ]
-    shown = ". ".join(part.rstrip(".") for part in parts if part)
-    return f"{ASIDE}{shown}.{ASIDE_END}"
+    sentence = ". ".join(part.rstrip(".") for part in parts if part)
+    return f"{ASIDE}{sentence}.{ASIDE_END}"
 
 
-# Renderers and the names of their templates; ``templates.yaml`` lists those that have many names.
+# Renderers and the names of their templates, in lower case. ``data/templates.yaml`` has those with
+# many names.
 _TEMPLATES: tuple[tuple[Renderer, str], ...] = (
     (measurement, "convert|cvt"),
     (language_text, "langx|lang-x"),
     (chinese_text, "zh|zh-all|lang-zh"),
-    (_part(3, 2, 1), "transl|transliteration|translit"),
+    (_parameter(3, 2, 1), "transl|transliteration|translit"),
     (nihongo, "nihongo|nihongo3|nihongo foot|nihongo krt|nihongo title"),
     (korean, "korean|ko-hhrm|lang-ko-hhrm"),
     (english_sounds, "ipac-en"),
     (sounds, "ipa"),
-    (_wrapped("/", "/"), "ipaslink|ipa link slash|ipas"),
-    (_wrapped("[", "]"), "ipablink|ipab|brackets|bracket|square brackets"),
-    (_wrapped("⟨", "⟩"), "angbr|angbr ipa|angle bracket|angle brackets|grapheme|angle"),
-    (_wrapped("", ""), "ipalink|ipa link"),
-    (_wrapped("√"), "sqrt|radic|√"),
-    (_wrapped("|", "|"), "abs|pipes|mabs"),
-    (_wrapped("'", "'"), "gloss|single quotes"),
-    (_wrapped('"', '"'), "double quotes|quote inline|qi|\"'-quote|inline quote"),
-    (_wrapped("(", ")"), "parentheses|in parentheses"),
-    (_wrapped("{", "}"), "brace|braces|mset"),
+    (_between("/", "/"), "ipaslink|ipa link slash|ipas"),
+    (_between("[", "]"), "ipablink|ipab|brackets|bracket|square brackets"),
+    (_between("⟨", "⟩"), "angbr|angbr ipa|angle bracket|angle brackets|grapheme|angle"),
+    (_between("", ""), "ipalink|ipa link"),
+    (_between("√"), "sqrt|radic|√"),
+    (_between("|", "|"), "abs|pipes|mabs"),
+    (_between("'", "'"), "gloss|single quotes"),
+    (_between('"', '"'), "double quotes|quote inline|qi|\"'-quote|inline quote"),
+    (_between("(", ")"), "parentheses|in parentheses"),
+    (_between("{", "}"), "brace|braces|mset"),
     (_power_of_ten, "e|e-notation|10^|x10^"),
-    (_wrapped("No. "), "no.|number sign|numero"),
-    (_wrapped("b. "), "b."),
-    (_wrapped("d. "), "d."),
+    (_between("No. "), "no.|number sign|numero"),
+    (_between("b. "), "b."),
+    (_between("d. "), "d."),
     (respelling, "respell|pronunciation respelling|respelling"),
     (as_of, "as of|asof|as of?"),
     (circa, "circa|c.|ca.|ca"),
@@ -364,7 +405,7 @@ _TEMPLATES: tuple[tuple[Renderer, str], ...] = (
     (_music, "music"),
     (_section_link, "section link|slink|see section"),
     (_template_link, "tl|tlx|tlc|template link|tld|tnull"),
-    (_part(1), "xt|!xt|mxt"),
+    (_parameter(1), "xt|!xt|mxt"),
     (_constant(" "), "nbsp|spaces|space"),
     (lambda arguments: arguments[1].upper() or None, "uc|upper"),
     (lambda arguments: arguments[1].lower() or None, "lc|lower"),
@@ -373,41 +414,42 @@ _TEMPLATES: tuple[tuple[Renderer, str], ...] = (
 
 @cache
 def renderers() -> Mapping[str, Renderer]:
-    """How each template that carries text is shown, by its name."""
+    """The renderer of each template that carries text, by the template's name in lower case."""
     lists = data()
     table: dict[str, Renderer] = {}
 
     def add(names: Iterable[str], renderer: Renderer) -> None:
         table.update(dict.fromkeys(names, renderer))
 
-    # 1. Those that are listed beside this module.
-    add(names_in(lists["first"]), _part("text", 1))
-    add(names_in(lists["second"]), _part("text", 2))
+    # 1. Templates listed in data/templates.yaml.
+    add(names_in(lists["first"]), _parameter("text", 1))
+    add(names_in(lists["second"]), _parameter("text", 2))
     for sign, names in lists["signs"].items():
-        add(str(names).split("|"), _constant(sign))
+        add(names_in(names), _constant(sign))
     add(names_in(lists["quotes"]), _quotation)
     add(names_in(lists["lists"]), _list)
-    add(names_in(lists["columns"]), _part("content", "text", 2, 1))
+    add(names_in(lists["columns"]), _parameter("content", "text", 2, 1))
     add(names_in(lists["ships"]), _ship)
     for name, symbol in lists["currencies"].items():
         add([name], _money(symbol))
-    # 2. Those above.
+    # 2. Templates of _TEMPLATES, whose renderer replaces one of the same name.
     for renderer, names in _TEMPLATES:
         add(names.split("|"), renderer)
     return table
 
 
 def family(name: str) -> Renderer | None:
-    """How a template with a code in its name is shown.
+    """The renderer of templates whose names begin alike; None for a name of no such family.
 
-    ``{{lang-fr|...}}``, ``{{IPA-de|...}}`` and ``{{script/Hebrew|...}}`` are such templates.
+    ``{{lang-fr|...}}``, ``{{IPA-de|...}}``, ``{{script/Hebrew|...}}`` and ``{{cite book|...}}`` are
+    examples.
     """
     if name.startswith("lang-"):
         return language_text
     if name.startswith("ipa-"):
         return sounds
     if name.startswith("script/"):
-        return _part("text", 1)
+        return _parameter("text", 1)
     if name == "citation" or name.startswith(("cite ", "vcite ")):
         return _citation
     return None

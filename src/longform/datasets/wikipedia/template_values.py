@@ -28,7 +28,19 @@ _MONTHS = [
 
 
 def written_date(arguments: Arguments, start: int = 1, american: bool = True) -> str | None:
-    """Year, month and day in three parameters as they are written out."""
+    """``{{start date|1912|4|15}}``: "April 15, 1912".
+
+    Args:
+        arguments: year, month (a number or a name) and day in three parameters that follow each
+            other; without month or day the rest of the date.
+        start: place of the year among them.
+        american: whether the month stands first unless ``df=y``; otherwise the day does unless
+            ``df=US``.
+
+    Returns:
+        The date; what stands in the year's place where it is no number; None for a month or a day
+        that is none.
+    """
     year, month, day = _three(arguments, start)
     # 1. The year alone, and what is written in its place.
     if not year.isdecimal():
@@ -115,7 +127,11 @@ def age_in_years_and_days(arguments: Arguments) -> str | None:
 
 
 def death_and_age(arguments: Arguments) -> str | None:
-    """Date of death in three parameters, date of birth in the next three."""
+    """``{{death date and age|1852|11|27|1815|12|10}}``: "November 27, 1852 (aged 36)".
+
+    The date of death in three parameters, that of birth in the next three; the date of death alone
+    where the other is missing.
+    """
     died, begin, end = written_date(arguments), _calendar(arguments, 4), _calendar(arguments, 1)
     return f"{died} (aged {_years(begin, end)})" if died and begin and end else died
 
@@ -239,7 +255,7 @@ GAUGES = {
 
 
 def gauge(arguments: Arguments) -> str | None:
-    """A track gauge in both units; in one with ``disp=1``."""
+    """``{{track gauge|1435mm}}``: "1,435 mm (4 ft 8 1/2 in)"; with ``disp=1`` millimetres alone."""
     millimetres = re.fullmatch(r"(\d+)(?:mm)?", arguments[1].replace(" ", "").replace(",", ""))
     if millimetres is None or int(millimetres[1]) not in GAUGES:
         return None
@@ -248,7 +264,11 @@ def gauge(arguments: Arguments) -> str | None:
 
 
 def coordinates(arguments: Arguments) -> str | None:
-    """Degrees, minutes and seconds, unless they stand in the page's title alone."""
+    """``{{coord|51|30|N|0|7|W}}``: "51°30′N 0°7′W"; nothing where they are in the title alone.
+
+    ``{{coord|51.5|-0.12}}``: "51.5°N 0.12°W". None for a part that is no number and no point of the
+    compass.
+    """
     if arguments["display"].lower() in ("title", "t"):
         return GONE
     parts = [part for part in arguments.items() if ":" not in part]
@@ -283,7 +303,11 @@ def circa(arguments: Arguments) -> str | None:
 
 
 def period(word: str) -> Renderer:
-    """``{{reign|1 |2}}`` -> "r. 1–2"."""
+    """A renderer of ``{{reign|1660|1685}}``: "r. 1660–1685"; the word alone without years.
+
+    Args:
+        word: before the years.
+    """
 
     def text(arguments: Arguments) -> str:
         years = "–".join(arguments.items()[:2])
@@ -301,7 +325,7 @@ def old_style(arguments: Arguments) -> str | None:
 
 
 def gaps(arguments: Arguments) -> str | None:
-    """Groups of digits with blanks between them."""
+    """``{{gaps|12|345}}``, groups of digits: "12 345"."""
     return arguments["lhs"] + " ".join(arguments.items()) + arguments["rhs"] or None
 
 

@@ -1,7 +1,8 @@
 """Templates of a page as its reader sees them: one pass over the brackets, and parser functions.
 
 What each template shows is in :mod:`.template_text`. A template that is not known, or whose text
-needs the day of reading or other pages, leaves a hole of its name.
+needs the day of reading or other pages, leaves a hole of its name. The marks in the text
+(``BREAK``, ``GONE``, ``FRACTION``, holes, literal characters) are those of :mod:`.marks`.
 """
 
 import ast
@@ -16,43 +17,58 @@ from longform.datasets.wikipedia.arguments import Arguments, grouped, hidden
 from longform.datasets.wikipedia.marks import BREAK, FRACTION, GONE, HOLE, Holes, literal, plain
 from longform.datasets.wikipedia.template_text import family, renderers
 
-NESTING = 40  # MediaWiki itself stops expanding templates at depth 40 ($wgMaxTemplateDepth)
-_MARKS = re.compile(r"\{{2,}|\}{2,}|^[ \t:\uf080]*\{\||^[ \t\uf080]*\|\}(?!\})", re.MULTILINE)
+# An opening is sought among fewer than these last ones: MediaWiki nests templates no deeper
+# ($wgMaxTemplateDepth).
+NESTING = 40
+# Braces of templates, and the lines that begin and end a table.
+_BRACKETS = re.compile(r"\{{2,}|\}{2,}|^[ \t:\uf080]*\{\||^[ \t\uf080]*\|\}(?!\})", re.MULTILINE)
 _SEPARATORS = re.compile(r"\[\[|\]\]|\|")
 _SPACES = re.compile(r"[\s_]+")
 _PREFIX = re.compile(r"^(?:(?:subst|safesubst|template|msgnw|msg)\s*:\s*)+", re.IGNORECASE)
-
+_MAX_HOLE_NAME = 60  # characters
 _ENDLESS = re.compile(r"\d{300}")  # digits of a number that no page shows and that is no float
 
 
 class _Opening(NamedTuple):
-    """Brackets that are open."""
+    """Brackets that are open.
 
-    kind: str  # of a table or of templates
-    braces: int  # how many
-    start: int  # number of pieces of text before it
+    Attributes:
+        kind: ``{|`` of a table, ``{{`` of templates and parameters.
+        braces: how many there are; 0 of a table.
+        start: number of the pieces of text that stand before them.
+    """
+
+    kind: str
+    braces: int
+    start: int
 
 
 def without_templates(text: str, holes: Holes) -> str:
-    """Templates rendered, innermost first, and tables cut; an opening that never closes stays.
+    """The wikitext of a page with its templates rendered, innermost first, and its tables cut.
 
-    One pass over the brackets with a stack, so a page costs linear time.
+    An opening that never closes stays. The brackets are passed over once, with a stack of those
+    that are open; each closing joins the text behind its opening, so that the time grows with the
+    length of the page and with the depth of its templates.
+
+    Args:
+        text: wikitext with neither comments nor tags of extensions.
+        holes: of the page.
     """
     pieces: list[str] = []
     opened: list[_Opening] = []
     position = 0
-    for mark in _MARKS.finditer(text):
-        pieces.append(text[position : mark.start()])
-        position = mark.end()
-        symbol = mark[0].strip(" \t:" + GONE)
+    for bracket in _BRACKETS.finditer(text):
+        pieces.append(text[position : bracket.start()])
+        position = bracket.end()
+        symbol = bracket[0].strip(" \t:" + GONE)
         # tables
         if symbol == "{|":
             opened.append(_Opening("{|", 0, len(pieces)))
-            pieces.append(mark[0])
+            pieces.append(bracket[0])
         elif symbol == "|}":
             nearest = _nearest(opened, "{|")
             if nearest is None:
-                pieces.append(mark[0])
+                pieces.append(bracket[0])
             else:
                 del pieces[opened[nearest].start :]
                 del opened[nearest:]
@@ -62,22 +78,38 @@ def without_templates(text: str, holes: Holes) -> str:
             opened.append(_Opening("{{", len(symbol), len(pieces)))
             pieces.append(symbol)
         else:
-            left = _close_braces(len(symbol), opened, pieces, holes)
-            pieces.append("}" * left)
+            unpaired = _close_braces(len(symbol), opened, pieces, holes)
+            pieces.append("}" * unpaired)
     pieces.append(text[position:])
-    return re.sub(rf"(?<=\d){FRACTION}", " ", "".join(pieces)).replace(FRACTION, "")
+    # A blank parts a whole number from the fraction behind it: 3 1/2.
+    rendered = re.sub(rf"(?<=\d){FRACTION}", " ", "".join(pieces))
+    return rendered.replace(FRACTION, "")
 
 
 def _nearest(opened: list[_Opening], kind: str) -> int | None:
-    """Index of the nearest opening of a kind; those above it were never closed."""
-    for index in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
+    """Index of the last opening of a kind, None for none; those behind it were never closed.
+
+    Only the last ones are looked at, so that many that never close cost no more time.
+    """
+    last = len(opened) - 1
+    for index in range(last, max(-1, len(opened) - NESTING), -1):
         if opened[index].kind == kind:
             return index
     return None
 
 
 def _close_braces(count: int, opened: list[_Opening], pieces: list[str], holes: Holes) -> int:
-    """Close as many templates as ``count`` braces end; returns the braces that are left over."""
+    """Render the templates and parameters that a row of closing braces ends.
+
+    Args:
+        count: how many closing braces there are.
+        opened: the brackets that are open; those that are closed are taken off.
+        pieces: the text so far; what the braces enclose is replaced by what it shows.
+        holes: of the page.
+
+    Returns:
+        How many of the closing braces have no opening.
+    """
     while count >= 2:
         nearest = _nearest(opened, "{{")
         if nearest is None:
@@ -87,30 +119,41 @@ def _close_braces(count: int, opened: list[_Opening], pieces: list[str], holes: 
         used = 3 if count >= 3 and braces >= 3 else 2
         inside = "".join(pieces[start + 1 :])
         if used == 2 and count == 3 and inside.count("{") > inside.count("}"):
-            inside, count = inside + "}", 2  # the first brace is the parameter's own
-        # 2. What it shows, behind the braces that stay open.
+            # {{name|{text}}}: the first brace closes the single one inside
+            inside += "}"
+            count = 2
+        # 2. What it shows takes its place, behind the braces that stay open.
         shown = _default(inside) if used == 3 else render(inside, holes)
         del pieces[start:]
         del opened[nearest:]
-        rest = braces - used
-        if rest >= 2:
-            opened.append(_Opening("{{", rest, len(pieces)))
-        if rest:
-            pieces.append("{" * rest)
+        still_open = braces - used
+        if still_open >= 2:
+            opened.append(_Opening("{{", still_open, len(pieces)))
+        if still_open:
+            pieces.append("{" * still_open)
         pieces.append(shown)
         count -= used
     return count
 
 
 def _default(inside: str) -> str:
-    """``{{{1|text}}}`` outside a template: its default."""
+    """What ``{{{1|text}}}`` shows outside a template: its default, else itself.
+
+    Args:
+        inside: what stands between its braces.
+    """
     name, *defaults = split_arguments(inside)
     return defaults[0] if defaults else literal("{{{" + name + "}}}")
 
 
 def split_arguments(inside: str) -> list[str]:
-    """The parts between the bars that stand outside links."""
-    parts, start, depth = [], 0, 0
+    """The parts of a template between the bars that stand outside links.
+
+    Args:
+        inside: what stands between the template's braces.
+    """
+    parts = []
+    start = depth = 0
     for mark in _SEPARATORS.finditer(inside):
         if mark[0] == "[[":
             depth += 1
@@ -125,41 +168,41 @@ def split_arguments(inside: str) -> list[str]:
 
 
 def render(inside: str, holes: Holes) -> str:
-    """What the reader sees of a template: text, nothing, or a hole.
+    """What the reader sees of a template, as text with the marks of :mod:`.marks`.
 
     Args:
         inside: what stands between its braces.
         holes: of the page.
+
+    Returns:
+        Its text; ``GONE`` where it shows nothing. What is not known is a hole, or a ``BREAK`` where
+        the template is set over several lines, as a box beside the text is.
     """
-    parts = [inside] if "|" not in inside and ":" not in inside else split_arguments(inside)
+    parts = split_arguments(inside)
     name = template_name(parts[0])
     try:
-        shown = None if _ENDLESS.search(inside) else _shown(name, parts, holes)
+        shown = None if _ENDLESS.search(inside) else _shown(name, parts)
     except OverflowError:  # a number beyond those of floats, which no page shows
         shown = None
-    # what is not known is a box beside the text where it is set over several lines, else a hole
-    if shown is None and "\n" in inside.strip():
-        return BREAK
     if shown is None:
-        return holes.mark(name if len(name) <= 60 else name[:60])
+        return BREAK if "\n" in inside.strip() else holes.mark(name[:_MAX_HOLE_NAME])
+    # A sign in it neither names a parameter of the template around it nor begins a row of a table.
     return (shown or GONE).replace("=", literal("=")).replace("\n|", "\n" + literal("|"))
 
 
-def _shown(name: str, parts: list[str], holes: Holes) -> str | None:
+def _shown(name: str, parts: list[str]) -> str | None:
     """What a parser function or a known template shows; None where it is not known."""
     if ":" in name or name.startswith("#"):
-        shown = _parser_function(parts, holes)
+        shown = _parser_function(parts)
         if shown is not None:
             return shown
     renderer = renderers().get(name)
     if renderer is None and hidden(name):
         return GONE
     renderer = renderer or family(name)
-    return None if renderer is None else renderer(_arguments(name, parts))
-
-
-def _arguments(name: str, parts: list[str]) -> Arguments:
-    return Arguments(name, [part.replace(GONE, "") for part in parts[1:]])
+    if renderer is None:
+        return None
+    return renderer(Arguments(name, [part.replace(GONE, "") for part in parts[1:]]))
 
 
 @lru_cache(maxsize=4096)
@@ -173,7 +216,13 @@ def template_name(part: str) -> str:
 
 
 def _remainder(left: float, right: float) -> float:
-    """Of whole numbers, with the sign of the left one: MediaWiki cuts decimals off first."""
+    """The remainder of whole numbers, with the sign of the left one.
+
+    MediaWiki cuts decimals off first.
+
+    Raises:
+        ZeroDivisionError: the right number is below one.
+    """
     if not int(right):
         raise ZeroDivisionError
     return math.fmod(int(left), int(right))
@@ -191,7 +240,11 @@ _OPERATORS: dict[type, Callable[..., float]] = {
 
 
 def calculated(expression: str) -> float | None:
-    """The value of sums, products, quotients and remainders of numbers; None for anything else."""
+    """The value of sums, products, quotients and remainders of numbers; None for anything else.
+
+    Args:
+        expression: of ``{{#expr: ...}}``, such as ``7 mod 3 + (1 div 2)``.
+    """
     text = expression.replace("−", "-")
     text = re.sub(r"\bdiv\b", "/", text)
     text = re.sub(r"\bmod\b", "%", text)
@@ -205,6 +258,11 @@ def calculated(expression: str) -> float | None:
 
 
 def _value(node: ast.expr) -> float:
+    """The value of a Python expression of numbers.
+
+    Raises:
+        KeyError: something else stands in it.
+    """
     if isinstance(node, ast.BinOp):
         return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
     if isinstance(node, ast.UnaryOp):
@@ -215,7 +273,11 @@ def _value(node: ast.expr) -> float:
 
 
 def _number(value: float) -> str:
+    """A value as ``{{#expr: ...}}`` shows it: 14 digits, a minus sign for a hyphen."""
     return f"{value:.14g}".replace("-", "−")
+
+
+_NUMERIC = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def _are_equal(left: str, right: str) -> bool:
@@ -224,9 +286,6 @@ def _are_equal(left: str, right: str) -> bool:
     if _NUMERIC.fullmatch(left) and _NUMERIC.fullmatch(right):
         return float(left) == float(right)
     return left == right
-
-
-_NUMERIC = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def _switch(parts: list[str]) -> str:
@@ -249,41 +308,49 @@ def _switch(parts: list[str]) -> str:
     return last.strip() if len(parts) > 1 and "=" not in last else default
 
 
+# Functions that show nothing, and functions of a single text.
 _SILENT = frozenset(("defaultsort", "displaytitle", "defaultsortkey", "defaultcategorysort"))
+_OF_A_TEXT: dict[str, Callable[[str], str]] = {
+    "lc": str.lower,
+    "uc": str.upper,
+    "ucfirst": lambda text: text[:1].upper() + text[1:],
+    "lcfirst": lambda text: text[:1].lower() + text[1:],
+    "nowrap": str,
+}
 
 
-def _parser_function(parts: list[str], holes: Holes) -> str | None:
-    """``{{#if: ...}}``, ``{{formatnum: ...}}`` and their kin.
+def _parser_function(parts: list[str]) -> str | None:
+    """What ``{{#if: ...}}``, ``{{formatnum: ...}}`` and their kin show.
 
-    "" where nothing is shown, None where it is none of these.
+    Args:
+        parts: name and first argument with a colon between them, then the other arguments.
+
+    Returns:
+        Its text, which may be empty; None where it is none of these functions or not known.
     """
     function, _, first = _PREFIX.sub("", parts[0].strip()).partition(":")
     function = template_name(function)
-    first, rest = first.strip(), [part.strip() for part in parts[1:]]
+    first = first.strip()
+    rest = [part.strip() for part in parts[1:]]
     branches = [*rest, "", "", ""]
-    # functions that choose or compute
+    # 1. Functions that show nothing.
     if function in _SILENT:
         return GONE
     if function == "#tag":
         return GONE if first.lower() in ("ref", "references", "gallery") else None
+    # 2. Functions that choose one of their arguments.
     if function == "#if":
         return branches[0] if first.replace(GONE, "") else branches[1]
     if function == "#ifeq":
         return branches[1] if _are_equal(first, branches[0]) else branches[2]
     if function == "#switch":
         return _switch([first, *rest])
+    # 3. Functions of numbers; "R" asks for one without commas.
     if function == "#expr":
         value = calculated(plain(first))
         return None if value is None else _number(value)
     if function == "formatnum":
-        raw = "r" in [part.lower() for part in rest]
-        return first.replace(",", "") if raw else grouped(first)
-    # functions of a single text
-    simple: dict[str, Callable[[str], str]] = {
-        "lc": str.lower,
-        "uc": str.upper,
-        "ucfirst": lambda text: text[:1].upper() + text[1:],
-        "lcfirst": lambda text: text[:1].lower() + text[1:],
-        "nowrap": str,
-    }
-    return simple[function](first) if function in simple else None
+        is_raw = "r" in [part.lower() for part in rest]
+        return first.replace(",", "") if is_raw else grouped(first)
+    # 4. Functions of a single text.
+    return _OF_A_TEXT[function](first) if function in _OF_A_TEXT else None
