@@ -1,11 +1,12 @@
 """Committed pages of scales follow from their records: scoreboards, notes of superseded numbers, claims in notes."""
 
 import csv
+import shutil
 from pathlib import Path
 
 import pytest
 
-from experiments import scoreboards
+from experiments import correct_pages, scoreboards
 from experiments.changed_numbers import claims_of, moved
 from experiments.correct_pages import correct_notes, with_old_numbers
 from longform.files.artefacts import read_yaml
@@ -74,6 +75,24 @@ def test_a_claim_in_a_note_is_written_anew_and_other_lines_stay(tmp_path):
         "- It falls. **holds**",
         "- a note",
     ]
+
+
+@pytest.mark.parametrize("scale", ["real_decoders", "real_gum"])
+def test_pages_of_a_scale_are_those_that_its_records_give(scale, tmp_path, monkeypatch):
+    committed = ROOT / "experiments/scales" / scale
+    shutil.copytree(committed, tmp_path / scale)
+    monkeypatch.setattr(correct_pages, "SCALES", tmp_path)
+    correct_pages.correct_ledger(scale)
+    for page in committed.rglob("paper_figures/**/*.[mc][ds]*"):
+        corrected = tmp_path / scale / page.relative_to(committed)
+        assert corrected.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+
+
+def test_a_network_that_has_not_learnt_its_pages_judges_no_claim_of_support():
+    claims = ROOT / "experiments/scales/real_decoders/paper_figures/ledger/claims.csv"
+    verdicts = claims_of(claims.read_text(encoding="utf-8"))
+    assert verdicts["massarelli2020", "beam_has_most_support"] == "not testable here"
+    assert verdicts["massarelli2020", "human_text_is_best_supported"] == "holds"
 
 
 @pytest.mark.parametrize(("high", "verdict"), [("1.01", "holds"), ("1.2", "undecided")])
