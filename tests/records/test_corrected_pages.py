@@ -88,7 +88,7 @@ def test_pages_of_a_scale_are_those_that_its_records_give(scale, tmp_path, monke
         assert corrected.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
 
 
-def test_a_network_that_has_not_learnt_its_pages_judges_no_claim_of_support():
+def test_a_network_that_has_not_read_its_pages_judges_no_support():
     claims = ROOT / "experiments/scales/real_decoders/paper_figures/ledger/claims.csv"
     verdicts = claims_of(claims.read_text(encoding="utf-8"))
     assert verdicts["massarelli2020", "beam_has_most_support"] == "not testable here"
