@@ -172,9 +172,16 @@ class Verdict:
 
 
 def verdicts(text: str) -> dict[str, Verdict]:
-    """Verdicts by ``paper claim`` of a file of claims; a line with a row is part of a claim.
+    """The verdict on each claim of a file of claims, by ``paper claim``.
 
-    Raises InputError: a column is missing.
+    A claim has a line of its own, whose column ``row`` is empty; lines with a row are on parts of
+    it and left out. The column ``borderline`` is empty or says at which level the verdict turns.
+
+    Args:
+        text: of the file; empty where there is none.
+
+    Raises:
+        InputError: a column is missing.
     """
     by_claim = {}
     lines = csv.DictReader(io.StringIO(text, newline=""))
@@ -182,9 +189,11 @@ def verdicts(text: str) -> dict[str, Verdict]:
     if text and missing:
         raise InputError(f"{CLAIMS}: no column {sorted(missing)}")
     for line in lines:
-        if not line["row"]:
-            name = f"{line['paper']} {line['claim']}"
-            by_claim[name] = Verdict(line["verdict"], bool(line.get("borderline")))
+        if line["row"]:
+            continue
+        name = f"{line['paper']} {line['claim']}"
+        is_borderline = bool(line.get(BORDERLINE))
+        by_claim[name] = Verdict(line["verdict"], is_borderline)
     return by_claim
 
 

@@ -115,15 +115,25 @@ SMALL_SHAPE = {**SHAPE, "n_layer": 2, "n_head": 4, "n_embd": 64, "n_inner": 256}
 
 @dataclass(frozen=True)
 class Sizes:
-    """What differs between the job and its tiny form."""
+    """What differs between the job and its tiny form.
+
+    Attributes:
+        shape: settings of the networks, those of a Hugging Face configuration.
+        corpus: settings of the corpus that replace those of the scale.
+        runs: the trainings.
+        samples: texts that are written for a measurement.
+        positions: tokens of the longest text that a network can read or write.
+        sampled_at_once: texts that are written in one batch.
+        point_seconds: assumed for the first measurement.
+    """
 
     shape: Mapping[str, Any]
-    corpus: Mapping[str, Any]  # settings that replace those of the scale
+    corpus: Mapping[str, Any]
     runs: tuple[Run, ...]
     samples: int
-    positions: int  # the longest text that a network can read or write
+    positions: int
     sampled_at_once: int
-    point_seconds: float  # assumed for the first measurement
+    point_seconds: float
 
 
 PAPER = Sizes(
@@ -669,8 +679,16 @@ def _record(
 
 
 def write_outputs(call: Call, chosen: Sizes) -> None:
-    """Everything measured so far, by this call and those before it, and by others beside it."""
-    # What each training has left in its folder.
+    """Write all that is measured so far: records, curves, first texts and the report.
+
+    Each training saves its results in a folder of ``call.state``. They are read back from there,
+    so that those of earlier calls, and of calls that run beside this one, are among them.
+
+    Args:
+        call: the files go to its ``out``.
+        chosen: its runs are the trainings.
+    """
+    # What each training has saved in its folder.
     records: list[Record] = []
     curves: list[dict[str, Any]] = []
     texts = []

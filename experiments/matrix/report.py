@@ -133,21 +133,23 @@ def _unit(records: Results) -> float:
 
 
 def worse(record: Record, unit: float) -> Estimate | None:
-    """How much worse the critic judges damaged text.
+    """How much worse the critic judges damaged text than sound text.
 
     Args:
-        record: a response.
-        unit: what the number is given in.
+        record: of :func:`_responses`, the score of damaged text less that of sound text.
+        unit: so much of the score is one; here the critic's median standard error.
 
     Returns:
-        The estimate; None where nothing could be scored.
+        The estimate, positive where damaged text is judged worse: the difference of a score of
+        which higher is better is turned. Of a score that should match real text's it is the
+        distance to sound text, in either direction. None where nothing could be scored.
     """
     if record.value is None:
         return None
     sign = -1.0 if record.better == "higher" else 1.0
-    response = Estimate(record.value, record.low, record.high)
-    turned = contrast([sign / unit], [response])
-    return turned.absolute() if record.better == "reference_matched" else turned
+    difference = Estimate(record.value, record.low, record.high)
+    in_units = contrast([sign / unit], [difference])
+    return in_units.absolute() if record.better == "reference_matched" else in_units
 
 
 def _responses(given: Given) -> Results:

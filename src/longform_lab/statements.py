@@ -176,11 +176,16 @@ class Statement:
         self._pieces += ["Name", node.id, type(node.ctx).__name__]
 
     def _arguments(self, node: ast.Call) -> None:
-        """Note which literal follows which: ``function("decoding/completions", "generate")``."""
+        """Note in ``texts`` what a call names by two literals side by side: a module and a name.
+
+        ``function("decoding/completions", "generate")`` imports only when it is called, so that no
+        import says which code the statement depends on; the pair of texts does.
+        """
         for argument, following in zip(node.args, node.args[1:], strict=False):
-            text, next_text = literal_text(argument), literal_text(following)
-            if text is not None and next_text is not None and next_text.isidentifier():
-                self.texts[text] = next_text
+            module = literal_text(argument)
+            name = literal_text(following)
+            if module is not None and name is not None and name.isidentifier():
+                self.texts[module] = name
 
 
 def statements(tree: ast.Module, is_program: bool) -> Iterator[ast.stmt]:

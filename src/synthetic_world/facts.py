@@ -48,9 +48,9 @@ def read_generations(
 
 
 def judge(verifier: Verifier) -> Callable[[str], Label]:
-    """A verifier's labels in the terms of fact checkers.
+    """A function that labels a sentence as fact checkers do, with the evidence of the label.
 
-    Not enough information where it knows nothing.
+    The label is not enough information, without evidence, where the verifier knows nothing.
     """
 
     def label(sentence: str) -> Label:
@@ -65,12 +65,26 @@ def judge(verifier: Verifier) -> Callable[[str], Label]:
 def read(
     *, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition"
 ) -> Predictions:
-    """A verdict on each sentence of each document: supported, refuted, or not enough known."""
-    pages = [document for document in documents if document.id.startswith(f"{SOUND}/")]
-    verifier = verifier_of(pages, domain, "rules", title_from)
+    """A verdict on each sentence of each document: supported, refuted, or not enough known.
+
+    The evidence is what the sound ones among the documents state: articles before they were
+    damaged, whose ids begin with ``sound@0/``. They are judged too.
+
+    Args:
+        documents: sound articles, and the same damaged.
+        name: of the predictions, in errors.
+        domain: the planted domain whose facts are checked.
+        title_from: what an article's title is taken from, a key of
+            :data:`longform.decoding.continuations.TITLES`.
+
+    Raises:
+        BadInput: the sound articles state no fact of the domain.
+    """
+    sound = [document for document in documents if document.id.startswith(f"{SOUND}/")]
+    verifier = verifier_of(sound, domain, "rules", title_from)
     if not verifier.stated:
         raise BadInput(
-            f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; "
+            f"infer {name}: {len(sound)} sound articles state no fact of domain {domain!r}; "
             "fix domain"
         )
     label = judge(verifier)
@@ -84,7 +98,12 @@ def read(
 def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:
     """What the pages of a corpus state, read back from their texts.
 
-    Of pages with one title the first one counts.
+    Args:
+        pages: articles; of those with the same title the first one counts.
+        domain: the planted domain of their facts.
+        splitter: how texts are cut into sentences, a key of ``SPLITTERS``.
+        title_from: what a page's title is taken from, a key of
+            :data:`longform.decoding.continuations.TITLES`.
     """
     lines: dict[str, Sequence[str]] = {}
     for page in pages:

@@ -146,6 +146,12 @@ def test_arms_of_an_interval_are_stretched_as_those_of_a_normal_one():
     assert stretched(contrast, 0.95, 2) == pytest.approx((1 - shared, 1 + 2 * shared))
 
 
+@pytest.mark.parametrize("estimate", [Estimate(1.0), Estimate(1.0, 0.5), Estimate(1.0, None, 2.0)])
+def test_a_number_without_both_ends_has_no_interval_to_stretch(estimate):
+    with pytest.raises(ValueError, match="has no interval to stretch"):
+        stretched(estimate, 0.95)
+
+
 def test_claims_are_written_with_their_rows_beneath(tmp_path):
     rows = [row(Estimate(0.5, 0.25, 0.75), why="w", once=True), Row("", "c", None, A)]
     write_claims(tmp_path / "claims.csv", [Judged("p", claim(), "ratio", rows)])

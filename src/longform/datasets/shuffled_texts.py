@@ -37,15 +37,16 @@ def build(
     shuffles: int = 1,
     splitter: str = "rules",
 ) -> Corpus:
-    """The first documents of each split of a prepared corpus.
+    """The first documents of each split of a prepared corpus, those of split test with shuffles.
 
-    Those of split test with their shuffles.
+    A test document is ``<id>/original/0``, its shuffles are ``<id>/<task>_<size>/<number>``. Each
+    document and task has random numbers of its own.
 
     Args:
         name: of the new corpus; the draws depend on it.
         seed: of the draws.
-        raw: the folder of the prepared corpus.
-        tasks: (``block`` or ``window``, size) or (``section``, 1).
+        raw: the folder of the prepared corpus, which is raw material of this one.
+        tasks: (``block`` or ``window``, size) or (``section``, 1), each once.
         documents: how many are taken, by split.
         shuffles: how many are drawn per document and task; the distinct ones are kept.
         splitter: a key of ``SPLITTERS``, which cuts texts into sentences.
@@ -55,25 +56,26 @@ def build(
     for task, size in tasks:
         _check_task(task, size)
     chosen = _first_documents(_prepared(raw, splitter), documents, raw)
-    made = list[Document]()
+    built = list[Document]()
     shuffle_counts = {f"{task}_{size}": 0 for task, size in tasks}
     for document in chosen:
-        cut = cut_sections(document, splitter)
-        # only split test is shuffled
+        sections = cut_sections(document, splitter)
+        # 1. The document itself; only split test is shuffled.
         if document.split != "test":
-            made.append(_with_sentences(document, document.id, cut, splitter))
+            built.append(_with_sentences(document, document.id, sections, splitter))
             continue
-        unit = f"{document.id}/{ORIGINAL}/0"
-        made.append(_with_sentences(document, unit, cut, splitter))
+        original_id = f"{document.id}/{ORIGINAL}/0"
+        built.append(_with_sentences(document, original_id, sections, splitter))
+        # 2. Its shuffles.
         for task, size in tasks:
             rng = generator(seed, name, task, size, document.id)
-            copies = shuffled_cuts(cut, task, size, shuffles, rng)
+            copies = shuffled_cuts(sections, task, size, shuffles, rng)
             shuffle_counts[f"{task}_{size}"] += len(copies)
             for number, copy in enumerate(copies):
-                unit = f"{document.id}/{task}_{size}/{number}"
-                made.append(_with_sentences(document, unit, copy, splitter))
+                copy_id = f"{document.id}/{task}_{size}/{number}"
+                built.append(_with_sentences(document, copy_id, copy, splitter))
     facts = {"corpus": name, "documents": len(chosen), "shuffles": shuffle_counts}
-    return Corpus(made, {}, facts)
+    return Corpus(built, {}, facts)
 
 
 def _check_task(task: str, size: int) -> None:

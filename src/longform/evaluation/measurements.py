@@ -99,6 +99,8 @@ class Measurement:
     def weighted_scores(self, statistics: SufficientStatistics, counts: np.ndarray) -> np.ndarray:
         """The mean of the heads' scores of each resample, (resamples,).
 
+        The scores of one head are those of the function of this name.
+
         Args:
             statistics: with the columns of :attr:`statistics`.
             counts: how often each resample takes each document, (resamples, documents).
@@ -149,9 +151,10 @@ def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
         each: the record of each training.
 
     Returns:
-        A record whose interval and test are over trainings and documents
-        (:mod:`longform.statistics.trainings`). Of the other fields it has those in which all
-        trainings agree; ``details`` add the number of trainings, the standard deviation of their
+        ``documents`` with an interval and a test over trainings and documents
+        (:mod:`longform.statistics.trainings`). Its ``reference``, ``paired`` and ``signature`` are
+        those of all trainings, and blank where the trainings disagree. Its ``details`` are those on
+        which all trainings agree, and the number of trainings, the standard deviation of their
         numbers (``spread``), and the interval over documents alone.
     """
     # 1. The interval over trainings and documents, and the details that all trainings share.
@@ -163,13 +166,14 @@ def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
     details["spread"] = float(np.std(values, ddof=1))
     details["documents_low"] = documents.low
     details["documents_high"] = documents.high
-    # 2. The fields in which all trainings agree; the others are as in a record that says nothing.
+    # 2. What the trainings agree on; where they disagree, the field of an empty record.
     fields: dict[str, Any] = {"low": low, "high": high, "details": details}
     blank = Record("", "")
     for name in ("reference", "paired", "signature"):
         different = {getattr(record, name) for record in each}
         fields[name] = different.pop() if len(different) == 1 else getattr(blank, name)
-    # 3. The test against the reference, where they agree on one; a record computes the difference.
+    # 3. The test against the reference, where they agree on one. A record without a difference
+    # computes it from its value and its reference.
     fields["difference"] = None
     fields["p_value"] = None
     if fields["reference"] is not None:

@@ -465,11 +465,20 @@ def _squeezed_indices(
 
 @njit(cache=True, nogil=True)
 def squeezed(index, alive):  # pragma: no cover - compiled
-    """The index array (T, K) of a text over only those positions that a path can pass through.
+    """The index array of a text over only those positions that a path can pass through.
 
-    Between two such positions lies at most one segment, so the scan over the shorter array finds
-    the same likelihood and the same counts. Paths go over the rows that are ``alive``, (G,) bool.
-    Returns (positions - 1, K) int32; no rows where no path exists.
+    Positions are the T + 1 places between tokens; a path goes in segments from the first to the
+    last. Position and length say which segment it is, so that two positions have at most one
+    between them: the scan over the shorter array finds the same likelihood and the same counts.
+
+    Args:
+        index: int32 (T, K), the row in the table of segments of that with k + 1 tokens from
+            position t on, -1 where the table has none.
+        alive: bool (G,), which of the table's G rows have positive probability in some state.
+
+    Returns:
+        int32 (positions - 1, K), the same of the positions that are left: the segment from one of
+        them to the (k + 1)-th after it. No rows where no path exists.
     """
     length, longest = index.shape
     # 1. Positions that a path from the start reaches.
@@ -489,7 +498,7 @@ def squeezed(index, alive):  # pragma: no cover - compiled
             g = index[t, k]
             if g >= 0 and alive[g] and reaching[t + k + 1]:
                 reaching[t] = True
-    # 3. The segments between positions that are both.
+    # 3. The segments between positions that are both; i and j number those positions.
     positions = np.flatnonzero(reached & reaching)
     out = np.full((max(0, len(positions) - 1), longest), -1, np.int32)
     for i in range(len(out)):

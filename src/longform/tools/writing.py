@@ -387,14 +387,26 @@ def _plan(
     new_tokens: int,
     repeats: int | None,
 ) -> WritingPlan:
+    """How many continuations each decoder is to write, without their time.
+
+    Args:
+        model: writes them.
+        texts: the prompts.
+        settings: of decoders, by name.
+        new_tokens: the most that a continuation has.
+        repeats: continuations of a prompt; None for as many as the decoder's kind has by default.
+    """
+    # These import torch, which the command's other steps do without.
     from longform.decoding.continuations import repeats_of
     from longform.decoding.strategies import settings_of
 
-    prompts = len(texts.documents)
-    counts = {}
-    for name, entry in settings.items():
-        counts[name] = prompts * repeats_of(settings_of(entry), repeats)
-    return WritingPlan(model.name, prompts, counts, new_tokens, set_aside=texts.set_aside)
+    num_prompts = len(texts.documents)
+    continuations = {}
+    for name, decoder in settings.items():
+        continuations[name] = num_prompts * repeats_of(settings_of(decoder), repeats)
+    return WritingPlan(
+        model.name, num_prompts, continuations, new_tokens, set_aside=texts.set_aside
+    )
 
 
 def _texts(corpus: Corpus) -> dict[str, tuple[WrittenText, ...]]:

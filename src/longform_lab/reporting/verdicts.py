@@ -215,11 +215,21 @@ def stretched(contrast: Estimate, level: float, comparisons: int = 1) -> tuple[f
     """The ends of an interval of another level.
 
     Both arms of the 95 % interval are stretched as those of a normal interval are.
+
+    Args:
+        contrast: with its 95 % interval.
+        level: of the interval that is returned.
+        comparisons: so many comparisons share the error of that level (Bonferroni).
+
+    Raises:
+        ValueError: the contrast has no interval.
     """
+    if contrast.low is None or contrast.high is None:
+        raise ValueError(f"{contrast} has no interval to stretch")
     tail = (1 - level) / 2 / comparisons
     factor = _normal_quantile(tail) / _normal_quantile((1 - LEVEL) / 2)
-    down = contrast.value - float(contrast.low or 0.0)
-    up = float(contrast.high or 0.0) - contrast.value
+    down = contrast.value - contrast.low
+    up = contrast.high - contrast.value
     return contrast.value - factor * down, contrast.value + factor * up
 
 

@@ -25,9 +25,8 @@ from longform.language_models.trial import open_language_model
 from longform.text.rendering import render
 
 UNLIMITED = 10**9  # tokens of a document that is not cut
-LogProbReading = Callable[
-    [Sequence[Any]], Sequence[np.ndarray]
-]  # of each row, from its second token
+# Gives the log-probabilities of the tokens of each row, from its second one on.
+LogProbReading = Callable[[Sequence[Any]], Sequence[np.ndarray]]
 
 
 class Scored(NamedTuple):
@@ -125,7 +124,12 @@ def in_disjoint_blocks(
         rows: token ids of each document.
         size: tokens of a block.
         read_rows: gives the log-probabilities of each block's tokens from the second on.
+
+    Returns:
+        The log-probabilities of the scored tokens of each document, and which of its tokens those
+        are.
     """
+    # The blocks, and which tokens of the stream they score.
     stream = list(chain.from_iterable(rows))
     num_blocks = len(stream) // size
     blocks = []
@@ -153,21 +157,29 @@ def in_overlapping_windows(
         rows: token ids of each document.
         size: tokens of a window.
         read_rows: gives the log-probabilities of each window's tokens from the second on.
+
+    Returns:
+        The log-probabilities of all tokens but the first, and the mask that says so.
     """
-    # 1. All windows of all documents.
-    cuts, pieces = [], []
+    # 1. All windows of all documents: where they begin and end in the document, and the first token
+    # that no window before has scored.
+    windows_of_rows = []
+    token_windows = []
     for row in rows:
-        cuts.append(windows(len(row), size))
-        for start, stop, _ in cuts[-1]:
-            pieces.append(tuple(row[start:stop]))
+        windows_of_row = windows(len(row), size)
+        windows_of_rows.append(windows_of_row)
+        for start, stop, _ in windows_of_row:
+            token_windows.append(tuple(row[start:stop]))
     # 2. Of each window, the log-probabilities that it is the first to give.
-    readings = iter(read_rows(pieces))
-    scored, positions = [], []
-    for row, own_cuts in zip(rows, cuts, strict=True):
+    log_probs_of_windows = iter(read_rows(token_windows))
+    scored = []
+    positions = []
+    for row, windows_of_row in zip(rows, windows_of_rows, strict=True):
         parts = []
-        for start, _, first in own_cuts:
-            # The window's first reading is of its token start + 1.
-            parts.append(next(readings)[first - start - 1 :])
+        for start, _, first_scored in windows_of_row:
+            # A window's log-probabilities begin with that of its second token, start + 1.
+            log_probs = next(log_probs_of_windows)
+            parts.append(log_probs[first_scored - (start + 1) :])
         scored.append(np.concatenate(parts))
         positions.append(np.arange(len(row)) > 0)
     return Scored(scored, positions)

@@ -138,9 +138,9 @@ class SectionOrder(
         return table
 
     def _likeliest_successors(self) -> dict[str, str]:
-        """What most probably follows the beginning and each title."""
+        """What most probably follows the beginning and each title; the first name of equals."""
         likeliest = {}
-        for name, row in zip(self.names, np.exp(self.log_transitions), strict=True):
+        for name, row in zip(self.names, self.log_transitions, strict=True):
             if name != END:
                 likeliest[name] = self.names[int(row.argmax())]
         return likeliest

@@ -55,24 +55,29 @@ def joined(contents: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.ndarray:
-    """Region index of each token.
+    """Region index of each token: the region of the first visible character from its start on.
+
+    A blank before a word belongs to the word's region, and blanks at the end of the text to that of
+    its last character.
 
     Args:
-        text: the regions joined.
-        ends: where each region ends in the text.
+        text: the regions joined; not empty.
+        ends: where each region ends in the text, exclusive.
         starts: where each token starts in the text.
 
     Returns:
         int32 (tokens,).
     """
     size = len(text)
-    # 1. From each character on, the next visible one; ``size`` where there is none.
+    # 1. From each position on, that of the next visible character; ``size`` where there is none.
+    # The end of the text is a position too: an end token starts there.
     is_blank = np.array([character.isspace() for character in text] + [True])
     visible = np.where(is_blank, size, np.arange(size + 1))
     next_visible = np.minimum.accumulate(visible[::-1])[::-1]
-    # 2. A token belongs where its first visible character is.
+    # 2. That of each token; behind the last visible character it is the text's last one.
+    last = max(size - 1, 0)
     token_starts = np.minimum(np.asarray(starts, dtype=np.int64), size)
-    first_letters = np.minimum(next_visible, max(size - 1, 0))[token_starts]
+    first_letters = np.minimum(next_visible, last)[token_starts]
     return np.searchsorted(np.asarray(ends), first_letters, side="right").astype(np.int32)
 
 

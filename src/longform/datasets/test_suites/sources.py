@@ -36,6 +36,7 @@ CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
 ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
 PERSONA = re.compile(r"(?:your|partner's) persona: ")
 LABELS = ("positive", "negative", "neutral")  # entailment, contradiction, neutral
+# Words that begin a phrase and have a capital only at the beginning of a sentence.
 ARTICLES = re.compile(r"(?:The|A|An|His|Her|Its|Their|My|Our|Your|He|She|It|They|We|You)\b")
 
 
@@ -314,12 +315,19 @@ def _num_shared(first: list[str], second: list[str]) -> int:
 
 
 def in_sentence_case(candidate: str, before: str) -> str:
-    """A candidate's article in lower case unless it opens a sentence.
+    """A candidate with a capital where it opens a sentence, its article or pronoun small elsewhere.
 
     "because the city councilmen", not "because The city councilmen".
+
+    Args:
+        candidate: what stands in the place of the mask.
+        before: the text before it, without blanks at its end.
     """
     first, rest = candidate[:1], candidate[1:]
-    if not before or before.rstrip("\"')")[-1:] in ".!?":
+    last_sign = before.rstrip("\"')")[-1:]  # quotes and brackets close behind the full stop
+    # before nothing but quotes a sentence begins too
+    opens_sentence = not last_sign or last_sign in ".!?"
+    if opens_sentence:
         return first.upper() + rest
     if ARTICLES.match(candidate):
         return first.lower() + rest
