@@ -5,8 +5,6 @@ line for each folder of the packages.
 """
 
 import ast
-import io
-import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+EXPRESSIONS = (ast.expr, ast.comprehension, ast.keyword)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Names that say nothing of the thing they name.
 WEAK_NAMES = frozenset(
@@ -131,24 +130,36 @@ def measure_files(paths: Sequence[Path]) -> Density:
 @cache
 def counted(name: str, text: str) -> Counts:
     """The counts of a module by its file's name and text; a module stands in several rooms."""
-    nodes: list[int] = []
+    nodes: dict[ast.stmt, int] = {}  # expression nodes of each statement, docstrings left out
+    functions: list[ast.AST] = []
+    strings: list[ast.expr] = []
     comprehensions = nested = assignments = weak = 0
-    unexplained: list[str] = []
-    comments = comment_lines(text)
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.stmt) and not _is_docstring(node):
-            nodes.append(expression_nodes(node))
+    # Each node with the innermost statement that holds it.
+    waiting: list[tuple[ast.AST, ast.stmt | None]] = [(ast.parse(text), None)]
+    while waiting:
+        node, statement = waiting.pop()
+        if isinstance(node, ast.stmt):
+            statement = node
+            if not _is_docstring(node):
+                nodes[node] = 0
+        elif isinstance(node, EXPRESSIONS) and statement in nodes:
+            nodes[statement] += 1
         if isinstance(node, COMPREHENSIONS):
             comprehensions += 1
             nested += is_nested(node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             assignments += 1
             weak += node.id in WEAK_NAMES
-        if isinstance(node, FUNCTIONS) and lacks_steps(node, comments):
-            unexplained.append(f"{name}:{node.name}")
+        elif isinstance(node, ast.Constant | ast.JoinedStr):
+            strings.append(node)
+        elif isinstance(node, FUNCTIONS):
+            functions.append(node)
+        waiting.extend((child, statement) for child in ast.iter_child_nodes(node))
     lines = text.splitlines()
+    comments = comment_lines(lines, strings)
+    unexplained = [f"{name}:{node.name}" for node in functions if lacks_steps(node, comments)]
     return Counts(
-        nodes=tuple(nodes),
+        nodes=tuple(nodes.values()),
         comprehensions=comprehensions,
         nested=nested,
         assignments=assignments,
@@ -171,24 +182,6 @@ def over_budget(density: Density) -> dict[str, float]:
     return excess
 
 
-def expression_nodes(statement: ast.stmt) -> int:
-    """Expression nodes of a statement without those of the statements in its body."""
-    count = 0
-    for node in _without_inner_statements(statement):
-        count += isinstance(node, ast.expr | ast.comprehension | ast.keyword)
-    return count
-
-
-def _without_inner_statements(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes below a statement; statements in its body and what is below these are left out."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        for child in ast.iter_child_nodes(waiting.pop()):
-            if not isinstance(child, ast.stmt):
-                yield child
-                waiting.append(child)
-
-
 def is_nested(comprehension: ast.AST) -> bool:
     """Whether a comprehension loops twice or holds another one."""
     if len(comprehension.generators) > 1:  # type: ignore[attr-defined]
@@ -207,12 +200,15 @@ def lacks_steps(function: ast.AST, comments: Sequence[int]) -> bool:
     return not any(line in lines for line in comments)
 
 
-def comment_lines(text: str) -> list[int]:
-    """Numbers of the lines that hold nothing but a comment."""
+def comment_lines(lines: Sequence[str], strings: Sequence[ast.expr]) -> list[int]:
+    """Numbers of the lines that hold nothing but a comment; a string may have such lines too."""
+    in_strings: set[int] = set()
+    for string in strings:
+        in_strings.update(range(string.lineno + 1, (string.end_lineno or string.lineno) + 1))
     numbers = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip():
-            numbers.append(token.start[0])
+    for number, line in enumerate(lines, start=1):
+        if line.lstrip().startswith("#") and number not in in_strings:
+            numbers.append(number)
     return numbers
 
 

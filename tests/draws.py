@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,7 @@ class Function:
     source: str
 
 
+@cache
 def functions(folders: tuple[str, ...] = FOLDERS, root: Path = ROOT) -> list[Function]:
     """All functions below some folders, in order of files and lines."""
     listed = []

@@ -20,6 +20,8 @@ from longform_lab.scale_results import SAME_FILES
 SHEETS = ("sheet.csv", "key.csv", "study.csv", "study.jsonl")  # for judges; git does not keep them
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
 FILE_LIST = re.compile(r"- \w+: \[[^\]]+\]\([^)\s]+\)(?:, \[[^\]]+\]\([^)\s]+\))*")
+# By paper and exhibit the command that draws it; by paper and claim the exhibit that shows it.
+Papers = tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]
 DEFAULT_RUN = "Every paper on small synthetic corpora whose truth is known"
 # As the reports write a claim among an exhibit's notes.
 CLAIM = re.compile(
@@ -116,23 +118,24 @@ class Run:
 
 def read_runs(root: Path) -> list[Run]:
     """The default run and every scale that keeps figures or tables, in the order of their names."""
-    runs = [read_run(root, root, scale="")]
+    papers = _read_papers(root)
+    runs = [_read_run(papers, root, scale="")]
     for figures in sorted(root.glob("experiments/scales/*/paper_figures")):
-        runs.append(read_run(root, figures.parent, scale=figures.parent.name))
+        runs.append(_read_run(papers, figures.parent, scale=figures.parent.name))
     return runs
 
 
-def read_run(root: Path, home: Path, scale: str) -> Run:
+def _read_run(papers: Papers, home: Path, scale: str) -> Run:
     """One run.
 
     Args:
-        root: of the repository, whose papers say which report draws what.
+        papers: which report draws an exhibit, and which exhibit shows a claim.
         home: the folder that holds ``paper_figures``.
         scale: its name; the default run has none.
     """
     figures = home / "paper_figures"
     run_command = _run_command(home, scale)
-    report_commands, exhibit_of_claim = _read_papers(root)
+    report_commands, exhibit_of_claim = papers
     claims = _claims_by_exhibit(figures / "ledger" / "claims.csv", exhibit_of_claim)
 
     folders = {path.parent for path in figures.rglob("*") if path.is_file()}
@@ -177,7 +180,7 @@ def _run_command(home: Path, scale: str) -> str:
     return f"make scale SCALE={scale}"
 
 
-def _read_papers(root: Path) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+def _read_papers(root: Path) -> Papers:
     """Which command draws each (paper, exhibit), and which exhibit shows each (paper, claim)."""
     commands = {("ledger", "ledger"): "dvc repro ledger"}
     exhibit_of_claim = {}
