@@ -355,8 +355,10 @@ def _full_stop_ends(
     if alone and (_ITEM.match(word) or acronym):
         return False
     before = _WORD_BEFORE.search(text, max(start, last_word.start() - 20), last_word.start())
-    # "Figure 1. The town"
-    if before and before.start() == start and before[1].lower() in CAPTIONS and word[0].isdigit():
+    noun = before[1].lower() if before else ""
+    # "Figure 1. The town", "Table A. The town"
+    numbered = word[0].isdigit() or (letter and word.isupper())
+    if before and before.start() == start and noun in CAPTIONS and numbered:
         return False
     # "as follows: 1. The town"
     if word.isdigit() and len(word) <= 2 and _last_visible(text, start, last_word.start()) == ":":
@@ -381,8 +383,8 @@ def _full_stop_ends(
     if word.istitle() and folded in STATES and _last_visible(text, start, last_word.start()) == ",":
         return starts
     if letter and word.isupper():
-        # "vitamin C. Patients" ends, "by J. Smith" and "George W. Bush" do not
-        return starts or (before is not None and before[1] in LETTERED and not after[:1].islower())
+        # "of Vitamin C. Patients" ends, "by J. Smith" and "George W. Bush" do not
+        return starts or (noun in LETTERED and not after[:1].islower())
     if letter and not caseless:
         # "plan b is off", "the c. 1450 map"; but "for 4 h. Then": a unit
         unit = _last_visible(text, start, last_word.start()).isdigit()
