@@ -1,9 +1,14 @@
 """Section titles in deng2022.
 
 Tables 2, 3, 5 and 11, the classifier's calibration and errors, and appendix A.
+
+Each function makes one table or figure of what is :class:`Given`: ``select`` finds records, of the
+variant "" where a filter names none; ``pivot`` lays them out as cells, a row for each system, a
+column for each filter.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +32,8 @@ from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, errors, panels
 
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}
-OWN = "Latent PPL, own titles"  # gold in real text, else what the model itself wrote
+# Other columns classify each section; here titles are real text's, or those that a model wrote.
+OWN = "Latent PPL, own titles"
 COLUMNS: dict[str, Mapping[str, Any]] = {
     "PPL": {"critic": "perplexity", "metric": "word_ppl"},
     "Latent PPL": LATENT,
@@ -38,22 +44,28 @@ COLUMNS: dict[str, Mapping[str, Any]] = {
 
 
 def titles(given: Given, printed: str, caption: str) -> Table:
-    """Word PPL and Latent PPL of section titles beside exact and chance values.
+    """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3, 5).
 
-    Tables 2, 3 and 5.
+    Args:
+        given: the records.
+        printed: name of the paper's table whose numbers stand beside ours.
+        caption: without what is said of intervals.
     """
     latent = given.select(LATENT)
     cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN)
     cells += given.pivot(COLUMNS, printed)
     notes = [*given.notes, *given.comparisons(latent), _unknown_titles(given, latent)]
     # 1. Texts that have no end.
-    cut = []
+    cut_texts = []
     for record in latent:
-        if record.details.get("cut") and not record.variant:
+        num_cut = record.details.get("cut")
+        if num_cut:
             num_texts = (record.units or 0) + (record.excluded or 0)
-            cut.append(f"{given.labels(record, *SYSTEM)}, {record.details['cut']} of {num_texts}")
-    if cut:
-        notes.append(f"texts cut at the limit of length, whose end is not scored: {'; '.join(cut)}")
+            cut_texts.append(f"{given.labels(record, *SYSTEM)}, {num_cut} of {num_texts}")
+    if cut_texts:
+        notes.append(
+            f"texts cut at the limit of length, whose end is not scored: {'; '.join(cut_texts)}"
+        )
     # 2. What became of the articles that each system was asked for.
     for record in latent:
         path = generated_folder(given.data, record) / "facts.json"
@@ -69,7 +81,13 @@ def titles(given: Given, printed: str, caption: str) -> Table:
 
 
 def _unknown_titles(given: Given, latent: Results) -> str:
-    """How many transitions are from or to a title that real text does not have, by system."""
+    """A note: how many transitions are from or to a title that real text lacks, by system.
+
+    Args:
+        given: the records.
+        latent: those whose titles a classifier read from the text; beside them stand those with
+            each text's own titles.
+    """
     counts = []
     for whose, records in (("read", latent), ("own", given.select(COLUMNS[OWN]))):
         for of_system in records.groups(*SYSTEM).values():
@@ -92,33 +110,48 @@ def figure_sizes(given: Given) -> Figure:
     A line for each corpus, with and without titles.
     """
     columns = {name: COLUMNS[name] for name in ("PPL", "Latent PPL")}
-
-    def draw(canvas: Any) -> None:
-        from matplotlib.ticker import LogLocator, NullLocator
-
-        # 1. A panel for each perplexity.
-        panels = canvas.subplots(1, len(columns))
-        for axes, (name, filters) in zip(panels, columns.items(), strict=True):
-            _draw_sizes(axes, given, given.select(filters))
-            axes.set_title(name)
-        # 2. A logarithmic scale of Latent PPL, and the names.
-        latent = canvas.axes[-1]
-        latent.set_yscale("log")
-        locator = LogLocator(subs=(1, 2, 5))
-        latent.yaxis.set(major_locator=locator, minor_locator=NullLocator())
-        latent.yaxis.set(major_formatter="{x:g}")
-        handles, labels = latent.get_legend_handles_labels()
-        canvas.legend(handles, labels, loc="outside lower center", ncols=3)
-
     caption = (
         "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % "
         "intervals; sizes and Latent PPL on log scales"
     )
+    draw = partial(_draw_size_panels, given=given, columns=columns)
     return Figure(caption, given.pivot(columns), draw, (7.2, 3.6), given.notes)
 
 
+def _draw_size_panels(canvas: Any, given: Given, columns: Mapping[str, Mapping[str, Any]]) -> None:
+    """A panel for each perplexity, word PPL and then Latent PPL.
+
+    Args:
+        canvas: of the figure.
+        given: the records.
+        columns: the filter of each panel's records, by the panel's name.
+    """
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    # 1. The panels.
+    for axes, (name, filters) in zip(
+        canvas.subplots(1, len(columns)), columns.items(), strict=True
+    ):
+        _draw_sizes(axes, given, given.select(filters))
+        axes.set_title(name)
+    # 2. A logarithmic scale of Latent PPL, and one legend for both.
+    latent = canvas.axes[-1]
+    latent.set_yscale("log")
+    locator = LogLocator(subs=(1, 2, 5))
+    latent.yaxis.set(major_locator=locator, minor_locator=NullLocator())
+    latent.yaxis.set(major_formatter="{x:g}")
+    handles, labels = latent.get_legend_handles_labels()
+    canvas.legend(handles, labels, loc="outside lower center", ncols=3)
+
+
 def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
-    """A perplexity over sizes: a line for each corpus and setting of titles, real text dotted."""
+    """A perplexity over sizes: a line for each corpus and setting of titles, real text dotted.
+
+    Args:
+        axes: of the panel.
+        given: its labels and its data folder, in which the networks are.
+        records: of one metric; a system has one size, whatever its corpus.
+    """
     # 1. Sizes by system, in thousands of parameters.
     sizes = {}
     for record in records:
@@ -127,11 +160,11 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
     # 2. The lines.
     corpora = records.values("corpus")
     for number, corpus in enumerate(corpora):
-        for titles in (True, False):
-            of_line = records.where(corpus=corpus, titles=titles)
-            name = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
-            stroke, mark = ("-", "o") if titles else ("--", "s")
-            style = {"color": COLOURS[number], "ls": stroke, "marker": mark, "label": name}
+        for has_titles in (True, False):
+            of_line = records.where(corpus=corpus, titles=has_titles)
+            name = f"{given.label('corpus', corpus)}, {given.label('titles', has_titles)}"
+            stroke, marker = ("-", "o") if has_titles else ("--", "s")
+            style = {"color": COLOURS[number], "ls": stroke, "marker": marker, "label": name}
             _draw_line(axes, of_line, sizes, style)
     # 3. Real text of the first corpus, and ticks at the sizes.
     for record in records.where(system="data", corpus=corpora[:1]):
@@ -147,7 +180,14 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
 def _draw_line(
     axes: Any, records: Results, sizes: Mapping[str, float], look: Mapping[str, Any]
 ) -> None:
-    """Means over seeds with their intervals, on the scale of perplexities, in order of size."""
+    """Means over seeds with their intervals, on the scale of perplexities, in order of size.
+
+    Args:
+        axes: of the panel.
+        records: of one corpus and setting of titles.
+        sizes: of networks, by system, in thousands of parameters.
+        look: how matplotlib draws the line.
+    """
     points = {}
     for system, size in sizes.items():
         mean = of_records(list(records.where(system=system)), log=True)
@@ -161,6 +201,9 @@ def _draw_line(
 
 def parameters(data: Path, record: Record) -> int:
     """How many numbers the checkpoint of a record's system holds, by its file's header.
+
+    A file of safetensors begins with the header's length in bytes (8 bytes, little-endian) and the
+    header, which has the shape of each tensor.
 
     Raises:
         BadInput: it is not there.
@@ -199,6 +242,7 @@ def texts_in(folder: Path) -> list[Document]:
     return read_documents(path)
 
 
+# Columns of Table 11 by the names of corpus_statistics.
 STATISTICS = {
     "train": "train",
     "validation": "validation",
@@ -229,9 +273,9 @@ def table_11(given: Given) -> Table:
         statistics: Any = facts.get("table_11") or _statistics(folder)
         printed = _printed_statistics(given, corpus)
         for name, column in STATISTICS.items():
-            of_paper = printed.get(f"table_11.{name}")
-            cells.append(exact(row, column, statistics[name], "count", printed=of_paper))
-        # 2. What they count.
+            printed_number = printed.get(f"table_11.{name}")
+            cells.append(exact(row, column, statistics[name], "count", printed=printed_number))
+        # 2. A note on what they count.
         dropped = []
         for reason, count in sorted(facts.get("dropped", {}).items()):
             dropped.append(f"{reason} {count}")
@@ -257,7 +301,7 @@ def _statistics(folder: Path) -> Any:
 
 
 def _printed_statistics(given: Given, corpus: str) -> dict[Any, float]:
-    """What the paper prints of a corpus, by our name of the fact."""
+    """What the paper prints of a corpus, by our name of the fact, such as ``table_11.train``."""
     printed = {}
     for number in given.expected.numbers:
         if number.table != "table_11" or number.value is None:
@@ -324,27 +368,31 @@ def title_calibration(given: Given) -> Figure:
             ("share over 90 % certain", "share_over_90"),
         ):
             cells.append(exact(row, column, details[name], record.signature))
-        bins = [one for one in map(_bin, details["bins"]) if one.sections]
-        cells += [one.cell(row) for one in bins]
+        bins = []
+        for numbers in details["bins"]:
+            one = Bin(*numbers)
+            if one.sections:
+                bins.append(one)
+                cells.append(one.cell(row))
         panels_of[row] = bins
     # 2. A panel each.
-    down = max(1, -(-len(panels_of) // ACROSS))
+    num_rows = max(1, math.ceil(len(panels_of) / ACROSS))
     caption = (
         "Title classifiers: share of correct titles by confidence, test sections, 95 % Wilson "
         "intervals (each section a trial; bins below 20 sections have none in the CSV); the "
         "paper's BERT is mostly over 90 % certain (section 4)."
     )
     draw = partial(_draw_calibration, panels_of=panels_of)
-    return Figure(caption, cells, draw, (1.9 * ACROSS, 1.9 * down + 0.4))
-
-
-def _bin(row: Sequence[float]) -> Bin:
-    """A bin as records list it."""
-    return Bin(*row)
+    return Figure(caption, cells, draw, (1.9 * ACROSS, 1.9 * num_rows + 0.4))
 
 
 def _draw_calibration(canvas: Any, panels_of: Mapping[str, Sequence[Bin]]) -> None:
-    """Shares of correct titles over confidence; on the diagonal both agree."""
+    """Shares of correct titles over confidence; on the diagonal both agree.
+
+    Args:
+        canvas: of the figure.
+        panels_of: the bins of each corpus that have sections.
+    """
     grid = panels(canvas, len(panels_of), ACROSS, sharex=True, sharey=True)
     for axes, (corpus, bins) in zip(grid, panels_of.items(), strict=True):
         # 1. The arms of each bin's interval.
@@ -368,10 +416,11 @@ def _draw_calibration(canvas: Any, panels_of: Mapping[str, Sequence[Bin]]) -> No
 def inference_error(given: Given) -> Table:
     """Latent PPL before and after the classifier's errors are taken out.
 
-    Beside it stand gold titles and ``exact``, what they tend to.
+    Beside it stand that of gold titles and, in rows named ``exact``, what that one tends to.
     """
     # 1. Exact values, and how the classifier errs.
-    cells, notes = [], given.notes
+    cells = []
+    notes = given.notes
     corrected = given.select(LATENT, variant="corrected")
     for record in corrected.where(system="data"):
         row, details = given.labels(record, "corpus"), record.details
@@ -399,6 +448,7 @@ def inference_error(given: Given) -> Table:
     )
 
 
+# Metrics of appendix A by column. (1) is the perplexity exp(-(1)); H(q) is shown as exp H(q).
 TERMS = {
     "Latent PPL, arg max": "latent_ppl",
     "Latent PPL, full posterior (1)": "expected_log_prior",
@@ -411,9 +461,9 @@ TERMS = {
 
 
 def appendix_a(given: Given) -> Table:
-    """Appendix A's three terms, and the Latent NLL of a set split in two.
+    """Appendix A's three terms of log P(x), and the Latent NLL of a set of texts in two parts.
 
-    The parts are the set's own diversity and its distance to the prior.
+    The parts are the set's own diversity H(q) and its distance KL(q || prior) to the prior.
     """
     columns = {}
     for column, metric in TERMS.items():

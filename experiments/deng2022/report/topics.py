@@ -99,26 +99,30 @@ def covariances(given: Given, title: str) -> Figure:
     Those of the data, of a model of it and of a model of another corpus.
 
     Args:
-        given: the records.
+        given: the records, of one corpus, one of real text among them.
         title: begins the caption.
     """
-    # 1. The panels, real text among them.
-    foreign: dict[str, Any] = {"variant": OFF_DOMAIN}
+    # 1. A panel for each system, and one for a model that another corpus trained, whose record is
+    # of no system of the figure.
+    off_domain: dict[str, Any] = {"variant": OFF_DOMAIN}
     if "corpus" in given.where:
-        foreign["corpus"] = given.where["corpus"]
-    records = {given.labels(one, "system", "titles"): one for one in given.select(NLL)}
-    for record in select(given.results, {**NLL, **foreign}):
+        off_domain["corpus"] = given.where["corpus"]
+    records = {}
+    for record in given.select(NLL):
+        records[given.labels(record, "system", "titles")] = record
+    for record in select(given.results, {**NLL, **off_domain}):
         records[given.labels(record, "variant")] = record
     panels = []
     for row, record in records.items():
         matrix = np.array(record.details["covariance_of_means"])
         panels.append(Covariance(row, record, matrix))
+    # Real text has no setting of titles.
     real = given.select(NLL, system="data", titles=None).one()
     reference = np.array(real.details["covariance_of_means"])
     # 2. The numbers.
     columns = {"Latent NLL (nats)": NLL}
-    cells = given.pivot(columns, "figures", SYSTEM[1:])
-    cells += given.pivot(columns, "figures", ("variant",), foreign)
+    cells = given.pivot(columns, "figures", ("system", "titles"))
+    cells += given.pivot(columns, "figures", ("variant",), off_domain)
     for panel in panels:
         if panel.record is not real:
             distance = float(np.linalg.norm(panel.matrix - reference))
@@ -127,7 +131,8 @@ def covariances(given: Given, title: str) -> Figure:
     if len(reference) <= LISTED:
         for panel in panels:
             cells += _entries(panel, names)
-    # 3. Topics in the order of clusters of real text's.
+    # 3. Topics in the order of the leaves of a clustering of real text's rows, so that those that
+    # vary together stand side by side.
     order = leaves_list(linkage(reference, method="average", metric="euclidean"))
     limit = max([float(np.abs(panel.matrix).max()) for panel in panels])
     caption = (
@@ -135,7 +140,7 @@ def covariances(given: Given, title: str) -> Figure:
         f"{NAMED} words that are most its own, in the order of clusters of data's. Colours reach "
         f"the largest entry, {short(limit)} (the paper's are cut off at 5)."
     )
-    draw = partial(_draw_covariances, shown=panels, names=names, order=order, limit=limit)
+    draw = partial(_draw_covariances, panels=panels, names=names, order=order, limit=limit)
     return Figure(caption, cells, draw, (2.5 * len(panels) + 2.0, 4.1), given.notes)
 
 
@@ -150,21 +155,25 @@ def _entries(panel: Covariance, names: Sequence[str]) -> list[Cell]:
 
 
 def _draw_covariances(
-    canvas: Any, shown: Sequence[Covariance], names: Sequence[str], order: np.ndarray, limit: float
+    canvas: Any,
+    panels: Sequence[Covariance],
+    names: Sequence[str],
+    order: np.ndarray,
+    limit: float,
 ) -> None:
     """A matrix for each text in the same colours, small ones with numbers too.
 
     Args:
         canvas: of the figure.
-        shown: the texts.
+        panels: the covariances of each text.
         names: of the topics.
         order: in which topics are drawn.
         limit: the largest entry, at which colours end.
     """
     ordered_names = [names[topic] for topic in order]
     positions = range(len(order))
-    panels = canvas.subplots(1, len(shown), squeeze=False, sharey=True)[0]
-    for axes, covariance in zip(panels, shown, strict=True):
+    axes_in_row = canvas.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for axes, covariance in zip(axes_in_row, panels, strict=True):
         # 1. The matrix.
         matrix = covariance.matrix[np.ix_(order, order)]
         colours = {"cmap": "coolwarm", "vmin": -limit, "vmax": limit}
@@ -179,8 +188,8 @@ def _draw_covariances(
             for (i, j), entry in np.ndenumerate(matrix):
                 colour = "white" if abs(entry) > 0.7 * limit else "black"
                 axes.text(j, i, str(round(float(entry))), color=colour, **look)
-    panels[0].set_yticks(positions, ordered_names, fontsize=6)
-    canvas.colorbar(image, ax=list(panels), shrink=0.7, label="covariance of topic logits")
+    axes_in_row[0].set_yticks(positions, ordered_names, fontsize=6)
+    canvas.colorbar(image, ax=list(axes_in_row), shrink=0.7, label="covariance of topic logits")
 
 
 def topic_names(data: Path, corpus: str) -> list[str]:
