@@ -5,6 +5,7 @@
 
 import argparse
 import importlib
+import math
 import sys
 import time
 from dataclasses import asdict
@@ -47,13 +48,16 @@ def arguments() -> argparse.ArgumentParser:
 
 def show_plan(name: str, tiny: bool) -> None:
     """Print a job's parts with floors and predictions, and what it reads and writes."""
-    from experiments.gpu.frame import NOMINAL
+    from experiments.gpu.frame import BRING, NOMINAL
     from experiments.gpu.inputs import input_bytes
 
     job: Any = importlib.import_module(JOBS[name])
     parts = job.plan(tiny)
     minutes = sum(part.minutes for part in parts)
-    print(f"{name}: {minutes:.1f} minutes predicted; in {input_bytes(name):,} bytes;")
+    calls = math.ceil(minutes / MINUTES)
+    print(f"{name}: {minutes:.1f} minutes predicted, in {calls} calls of at most {MINUTES:.0f};")
+    travels = sum(part.moved for part in parts if part.name == BRING) / 2**20
+    print(f"  in {input_bytes(name):,} bytes, and {travels:.0f} MiB of texts and weights;")
     print(f"  out {', '.join(job.OUTPUTS)}")
     for part in parts:
         cost = f"{part.operations:.2g} operations, {part.moved:.2g} bytes"

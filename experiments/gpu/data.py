@@ -40,8 +40,12 @@ def split(source: Path, target: Path) -> list[Path]:
     return parts_of(target)
 
 
-def open_data(data: Path) -> None:
+def open_data(data: Path, weights: bool = True) -> None:
     """Make ``raw`` of what travelled, where it is not complete yet.
+
+    Args:
+        data: the folder of what travelled.
+        weights: whether SmolLM2's have to be there.
 
     Raises:
         BadInput: a part has not come yet.
@@ -51,7 +55,7 @@ def open_data(data: Path) -> None:
         if not (data / TEXTS).is_file():
             raise BadInput(f"{data / TEXTS}: not there; {HOW}")
         extract(data / TEXTS, raw)
-    if not (raw / WEIGHTS).is_file():
+    if weights and not (raw / WEIGHTS).is_file():
         join(parts_of(data / WEIGHTS.name), raw / WEIGHTS)
 
 

@@ -18,6 +18,7 @@ from longform.results import rounded
 
 PACKAGES = ("torch", "transformers", "lightning", "numba", "torch-struct", "minicons")
 REPORT = "report.json"
+BRING = "bring the data"  # the part of a plan in which published texts and weights travel
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,48 @@
-"""``python -m experiments.gpu.pack FOLDER`` puts what the jobs read into ``scratch/gpu/data``.
+"""``python -m experiments.gpu.pack FOLDER JOB ...`` puts what jobs read into ``scratch/gpu/data``.
 
-It takes published texts and weights from a folder of this machine (texts that are not there are
-fetched by their pinned addresses) and checks them by the ``data.yaml`` of the scales that the jobs
-extend.
+Without a job it is for all of them. It takes published texts and weights from a folder of this machine (texts that are not there are
+fetched by their pinned addresses) and checks them by the ``data.yaml`` of the jobs' scales.
 """
 
 import argparse
+import importlib
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from experiments.gpu import JOBS, SCALE_JOBS
 from experiments.gpu.data import DATA, RAW, TEXTS, WEIGHTS, compress, parts_of, split
 from longform.errors import BadInput
 from longform.language_models.named_models import SMOLLM2
 from longform_lab.real_files import needed_data, put_in_place
 
-SCALES = ("real_decoders", "real_domains")  # whose lists say what the jobs read
+
+def chosen(names: Sequence[str]) -> list[Any]:
+    """Jobs by their names, all that are scales without one.
+
+    Raises:
+        BadInput: one that is no scale, and so reads no published texts.
+    """
+    for name in names:
+        if name not in SCALE_JOBS:
+            allowed = list(SCALE_JOBS)
+            raise BadInput(f"gpu pack: {name!r} reads no published texts; allowed are {allowed}")
+    return [importlib.import_module(JOBS[name]).JOB for name in names or SCALE_JOBS]
+
+
+def texts_of(jobs: Sequence[Any]) -> list[dict[str, str]]:
+    """The published files that jobs read, each once.
+
+    Encoders are not among them: they read on this machine, after the texts have come back.
+    """
+    entries = {}
+    for job in jobs:
+        for entry in needed_data(job.scale, Path())["files"]:
+            if "package" not in entry:
+                entries[entry["to"]] = entry
+    return list(entries.values())
 
 
 def weights_below(folder: Path) -> Path:
@@ -42,17 +69,14 @@ def main(given: list[str] | None = None) -> int:
     """Put the data into place, and say what travels."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu.pack", description=__doc__)
     parser.add_argument("folder", type=Path, help="where published files lie on this machine")
+    parser.add_argument("jobs", nargs="*", metavar="JOB", help="for which jobs (all)")
     options = parser.parse_args(given)
     try:
-        files = []
-        for scale in SCALES:
-            entries = needed_data(scale, Path())["files"]
-            # Encoders read on this machine, after the texts have come back.
-            files += [entry for entry in entries if "package" not in entry]
-        put_in_place(files, DATA / RAW, options.folder)
-        weights = weights_below(options.folder)
+        jobs = chosen(options.jobs)
+        put_in_place(texts_of(jobs), DATA / RAW, options.folder)
         compress(DATA / RAW, DATA / TEXTS)
-        split(weights, DATA / WEIGHTS.name)
+        if any(job.weights for job in jobs):
+            split(weights_below(options.folder), DATA / WEIGHTS.name)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

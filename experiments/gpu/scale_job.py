@@ -19,7 +19,7 @@ import torch
 
 from experiments.gpu import stand_ins
 from experiments.gpu.data import DATA, RAW, compress, extract, open_data
-from experiments.gpu.frame import REPORT, Call, Part
+from experiments.gpu.frame import BRING, REPORT, Call, Part
 from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.files.yaml_dialect import yaml_text
@@ -37,6 +37,13 @@ DECODERS = Path("experiments/massarelli2020/decoders")
 SMOLLM2_WEIGHTS = 134_515_008
 MIN_SECONDS = 20.0  # without which no stage begins
 SHARED = ("params.yaml", "dvc.yaml")  # that the parameters of every scale are made of
+SMOLLM2_AND_TEXTS = Part(
+    BRING,
+    0,
+    98.4e6,
+    1.5,
+    "SmolLM2 (98 MB) in three parts and the texts: two calls that only bring a part",
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,8 @@ class ScaleJob:
         stages: those of the card, in order.
         afterwards: those that a processor runs after all calls, by :meth:`finish`.
         texts: archives that come back, and the folder below ``data/`` that each holds.
+        brought: published texts and weights that travel, which the first calls bring.
+        weights: whether SmolLM2's are among them.
         not_tiny: the tiny form leaves out the stages that have one of these words' parts.
     """
 
@@ -80,6 +89,8 @@ class ScaleJob:
     stages: tuple[Stage, ...]
     afterwards: tuple[str, ...]
     texts: Mapping[str, str]
+    brought: Part = SMOLLM2_AND_TEXTS
+    weights: bool = True
     not_tiny: tuple[str, ...] = ()
 
     @property
@@ -98,8 +109,7 @@ class ScaleJob:
 
     def plan(self) -> list[Part]:
         """A part for each stage, and one for what travels."""
-        because = "SmolLM2 (98 MB) in three parts and the texts: two calls that only bring a part"
-        parts = [Part("bring the data", 0, 98.4e6, 1.5, because)]
+        parts = [self.brought]
         for stage in self.stages:
             parts.append(
                 Part(stage.words, stage.operations, stage.moved, stage.minutes, stage.because)
@@ -182,7 +192,7 @@ class ScaleJob:
     def opened_data(self, state: Path, tiny: bool) -> Path:
         """The folder of published texts and weights, or of their stand-ins."""
         if not tiny:
-            open_data(ROOT / DATA)
+            open_data(ROOT / DATA, self.weights)
             return ROOT / DATA / RAW
         data = state / "stand_ins"
         if not data.is_dir():
@@ -337,4 +347,28 @@ def smollm2_training(updates: float, tokens: float, padded: float) -> dict[str, 
     return {"operations": operations, "moved": moved, "minutes": minutes, "because": because}
 
 
+def training_from_nothing(
+    weights: float, layers: int, updates: float, tokens: float
+) -> dict[str, Any]:
+    """What a training of a network of GPT-2's or fairseq's kind costs.
+
+    Args:
+        weights: of the network.
+        layers: of the network, by which Python launches kernels.
+        updates: of the training.
+        tokens: that it reads, padding among them.
+    """
+    multiplied = tokens * weights / (TRAINED_A_SECOND * SMOLLM2_WEIGHTS)
+    launched = updates * layers * LAUNCHED_LAYER
+    operations = 6 * weights * tokens
+    moved = updates * 7 * 4 * weights
+    because = f"{tokens:.3g} tokens, of {updates:.0f} updates: the card multiplies {multiplied:.0f}"
+    because += f" s at SmolLM2's speed, the host launches {launched:.0f} s (both measured)"
+    minutes = max(multiplied, launched) / 60
+    return {"operations": operations, "moved": moved, "minutes": minutes, "because": because}
+
+
 TRAINED_A_SECOND = 129_500  # tokens; measured on one H100, context 2,048, batch 16
+# Seconds of an update that Lightning launches, for each layer; measured on one H100 with six layers
+# and 8 texts an update: 23.5 ms, where 32 texts took 28.0.
+LAUNCHED_LAYER = 0.0235 / 6

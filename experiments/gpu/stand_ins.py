@@ -1,10 +1,11 @@
 """Stand-ins for what tiny jobs read, in the published formats, all of the synthetic world.
 
-Cities, PEPs, claims and SmolLM2's file.
+Cities, PEPs, proposals of three kinds, claims, a suite and SmolLM2's file.
 """
 
 import json
 from pathlib import Path
+from typing import Any
 
 from experiments.gpu.data import WEIGHTS
 from longform.documents import Document
@@ -36,6 +37,20 @@ def write(folder: Path) -> None:
     for number, page in enumerate(pages):
         path = folder / "peps" / f"pep-{number:04}.rst"
         path.write_text(proposal(number, page), encoding="utf-8")
+    # Proposals of three kinds.
+    for kind in ("peps", "eips", "rfcs"):
+        (folder / "proposals" / kind).mkdir(parents=True)
+    for number, page in enumerate(pages):
+        for name, text in (
+            (f"peps/pep-{number:04}.rst", proposal(number, page)),
+            (f"eips/eip-{number}.md", markdown_proposal(page)),
+            (f"rfcs/{number:04}-page.md", markdown_proposal(page)),
+        ):
+            (folder / "proposals" / name).write_text(text, encoding="utf-8")
+    # A suite.
+    (folder / "suites").mkdir()
+    rows = "".join(json.dumps(row) + "\n" for row in schemas())
+    (folder / "suites" / "wsc273.jsonl").write_text(rows, encoding="utf-8")
     # SmolLM2's file.
     tokenizer = tokenizers.fit(documents=pages, kind="byte_pair", vocab_size=SYMBOLS).tokenizer
     (folder / WEIGHTS).parent.mkdir(parents=True)
@@ -59,6 +74,28 @@ def proposal(number: int, page: Document) -> str:
     for title, section in zip(("Abstract", "Motivation", "Rationale"), page.sections, strict=False):
         lines += [title, "=" * len(title), "", " ".join(section.text.split()), ""]
     return "\n".join(lines)
+
+
+def markdown_proposal(page: Document) -> str:
+    """A page as an EIP or an RFC."""
+    lines = [f"# {page.id}", ""]
+    for title, section in zip(("Summary", "Motivation", "Rationale"), page.sections, strict=False):
+        lines += [f"## {title}", "", " ".join(section.text.split()), ""]
+    return "\n".join(lines)
+
+
+def schemas() -> list[dict[str, Any]]:
+    """Two Winograd schemas of two sentences each, in WSC273's form."""
+    rows: list[dict[str, Any]] = []
+    for first, second in (("box", "bag"), ("cup", "jar")):
+        for number, word in enumerate(("small", "large")):
+            sentence = f"The {first} does not fit into the {second} because [MASK] is {word}."
+            candidates = [f"the {second}", f"the {first}"]
+            if number:
+                candidates.reverse()
+            row = {"sentence": sentence, "mask": "[MASK]", "candidates": candidates, "correct": 0}
+            rows.append({"id": len(rows), **row})
+    return rows
 
 
 def claims(pages: list[Document]) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from experiments.gpu import (
     decoders,
     finish,
     inputs,
+    ladder,
     pack,
     scale_job,
 )
@@ -214,7 +215,7 @@ def test_six_systems_write_and_two_corpora_are_learnt_at_once():
     assert len({words for group in writing for words in group}) == 12
 
 
-@pytest.mark.parametrize("job", [decoders, cities_and_peps])
+@pytest.mark.parametrize("job", [decoders, cities_and_peps, ladder])
 def test_a_job_fits_into_half_an_hour_by_its_own_prediction(job):
     plan = job.plan(False)
     for part in plan:

@@ -1,0 +1,183 @@
+"""Sizes of networks: GPT-2's shape with 1.1 to 99.2 million weights, from nothing, on proposals.
+
+deng2022 Tables 5 and 8, and what beyer2021's suites make of size. The stages are those of the scale
+``gpu_ladder``. The card trains, reads word PPL and the suites, and writes. Section titles and
+mentions are read on a processor afterwards.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from experiments.gpu.cities_and_peps import PROCESSES, STEP
+from experiments.gpu.cities_and_peps import TINY_CRITIC as TINY_TITLE_CRITIC
+from experiments.gpu.frame import BRING, Call, Part
+from experiments.gpu.scale_job import ScaleJob, Stage, training_from_nothing
+
+# Layers and width by model, as the scale has them; the largest is trained first.
+SIZES = {"gpt2_xl": (13, 768), "gpt2_large": (6, 512), "gpt2_medium": (3, 256), "gpt2": (2, 96)}
+VOCABULARY = 8_192
+SEEDS, TITLES = 3, ("with_titles", "without_titles")
+SYSTEMS = SEEDS * len(TITLES)  # of a size
+PASSES, BATCH, CONTEXT = 4, 16, 1_024
+TOKENS = 2.96e6  # of split train, measured on one split with titles
+TEST_TOKENS = 0.28e6
+SUITE_TOKENS = 1.0e6  # of all suites, both members of each pair, assumed
+# Seconds before a training's first update: 14 for its tokens (measured on one shared core), the
+# rest to load and save, assumed.
+START = 20
+SHARED = 1.3  # the largest network's trainings run alone, the others' side by side; assumed
+ARTICLES, LONGEST = 100, 1_024  # articles of a system, tokens
+REDRAWN = 2  # times that an article is drawn at most
+STEP_OF_A_LAYER = STEP / 30  # SmolLM2 has 30 layers; six processes at once
+
+
+def weights_of(layers: int, width: int) -> int:
+    """Weights of a network of GPT-2's kind: layers, last norm, embeddings of tokens and places."""
+    layer = 12 * width**2 + 13 * width
+    return layers * layer + 2 * width + (VOCABULARY + CONTEXT) * width
+
+
+def training(model: str, beside: bool = False) -> Stage:
+    """Six trainings of a size."""
+    layers, width = SIZES[model]
+    weights = weights_of(layers, width)
+    tokens = TOKENS * PASSES
+    cost = training_from_nothing(weights, layers, tokens / CONTEXT / BATCH, tokens)
+    for name in ("operations", "moved", "minutes"):
+        cost[name] *= SYSTEMS
+    cost["minutes"] += SYSTEMS * START / 60
+    cost["because"] = f"{SYSTEMS} trainings of {cost['because']}, {START} s before each"
+    return Stage(f"language_model articles proposals {model}", beside=beside, **cost)
+
+
+def small_trainings() -> tuple[Stage, ...]:
+    """Those of the three smaller sizes, side by side, since each waits for its host.
+
+    The largest of the three decides when all are finished; the others' minutes are none.
+    """
+    large, *smaller = [training(model) for model in list(SIZES)[1:]]
+    minutes = large.minutes * SHARED
+    stages = [replace(large, minutes=minutes, because=f"{large.because}; {SHARED} times as long")]
+    for stage in smaller:
+        because = f"{stage.because}; beside the one before"
+        # Floors of a group add up, and so do its minutes.
+        stages.append(replace(stage, minutes=0.1, because=because, beside=True))
+    return tuple(stages)
+
+
+def reading(words: str, tokens: float, beside: bool = False) -> Stage:
+    """A reading of texts by every network, at a tenth of the measured speed of surprisal."""
+    operations, minutes = 0.0, 0.0
+    for layers, width in SIZES.values():
+        operations += SYSTEMS * 2 * weights_of(layers, width) * tokens
+        minutes += SYSTEMS * (LOAD + tokens / READ_A_SECOND) / 60
+    because = f"{tokens:.2g} tokens by {SYSTEMS * len(SIZES)} networks, {LOAD} s to load each"
+    because += f" (assumed) and {READ_A_SECOND:,} tokens a second (measured with SmolLM2)"
+    if beside:
+        return Stage(words, operations, 0, 0.1, f"{because}; beside the one before", beside=True)
+    return Stage(words, operations, 0, minutes, because)
+
+
+READ_A_SECOND = 69_000  # tokens; measured on one H100 with SmolLM2, pairs of sentences
+LOAD = 3
+
+
+def writing() -> tuple[Stage, ...]:
+    """The articles of every system, six at a time: all sizes of one training after another."""
+    stages: list[Stage] = []
+    deepest = max(layers for layers, _ in SIZES.values())
+    for seed in range(1, SEEDS + 1):
+        for model, (layers, width) in SIZES.items():
+            weights = weights_of(layers, width)
+            for titles in TITLES:
+                words = f"generate articles proposals {model} --only {model}-{titles}-seed_{seed}"
+                steps = LONGEST * REDRAWN
+                operations = 2 * weights * ARTICLES * LONGEST
+                moved = steps * 4 * weights
+                # The deepest network of those that share the card decides.
+                step = deepest * STEP_OF_A_LAYER
+                minutes = steps * step / 60 / PROCESSES
+                because = f"a share of {steps} steps of {step * 1e3:.0f} ms, six at once (measured"
+                because += " with 30 layers)"
+                beside = len(stages) % PROCESSES > 0
+                stages.append(Stage(words, operations, moved, minutes, because, beside))
+    return tuple(stages)
+
+
+# What the tiny form overrides of the scale.
+TINY: dict[str, Any] = {
+    "corpora_from_files.proposals": {
+        "filters": {"min_sections": 2, "min_title_count": 2},
+        "shares": {"train": 0.6, "validation": 0.15, "test": 0.25},
+    },
+    "without": {
+        "corpora_from_files.suites.sources": ["re_mentions", "suites"],
+        # After so few updates no text has titles.
+        "articles.critics.section_order.scores.metrics": ["latent_ppl_written"],
+    },
+    "corpora_from_files.suites.least": 1,
+    "models": {"gpt2_xl": {"n_layer": 2, "n_head": 2, "n_embd": 32}},
+    "articles.models": ["gpt2", "gpt2_xl"],
+    "articles.seeds": 1,
+    "articles.titles": ["without"],
+    "articles.tokenizer": {"vocab_size": 400},
+    "articles.training": {
+        "context": 64,
+        "validation_documents": 2,
+        "schedule": {"batch": 8, "epochs": 0.2, "validations": 1},
+    },
+    "articles.sampling": {
+        "documents": 2,
+        "batch": 2,
+        "max_tokens": 60,
+        "context_overlap": 20,
+        "window": 48,
+        "redraws": 0,
+    },
+    "articles.critics.perplexity.predictions": {"log_probs": {"window": 64}},
+    "articles.critics.section_order.train": TINY_TITLE_CRITIC,
+    "articles.critics.section_order.predictions": {"titles": {"max_length": 32}},
+}
+
+JOB = ScaleJob(
+    name="ladder",
+    scale="gpu_ladder",
+    tiny=TINY,
+    stages=(
+        Stage("corpus proposals", minutes=0.5),
+        Stage("corpus suites"),
+        Stage("tokenizer articles", minutes=0.4),
+        training("gpt2_xl"),
+        *small_trainings(),
+        reading("read articles perplexity", TEST_TOKENS),
+        reading("read articles surprisal", SUITE_TOKENS, beside=True),
+        Stage("score articles perplexity"),
+        Stage("score articles surprisal"),
+        *writing(),
+    ),
+    afterwards=(
+        "corpus proposals",
+        "tokenizer articles",
+        "train articles section_order",
+        "read articles section_order",
+        "score articles section_order",
+        "read articles coreference",
+        "score articles coreference",
+    ),
+    texts={"texts_proposals.tar.xz": "generations/articles/proposals"},
+    brought=Part(BRING, 0, 12.4e6, 0.3, "texts, code and wheels in the call that runs the job"),
+    weights=False,
+    not_tiny=("gpt2_medium", "gpt2_large", "with_titles", "seed_2", "seed_3"),
+)
+INPUTS = JOB.inputs
+OUTPUTS = JOB.outputs
+
+
+def plan(tiny: bool) -> list[Part]:
+    """The job's parts; its tiny form has the same."""
+    return JOB.plan()
+
+
+def run(call: Call) -> None:
+    """As far as the call's time goes."""
+    JOB.run(call)
