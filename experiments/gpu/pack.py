@@ -1,7 +1,8 @@
 """``python -m experiments.gpu.pack FOLDER JOB ...`` puts what jobs read into ``scratch/gpu/data``.
 
-Without a job it is for all of them. It takes published texts and weights from a folder of this machine (texts that are not there are
-fetched by their pinned addresses) and checks them by the ``data.yaml`` of the jobs' scales.
+Without a job it is for all of them. It takes published texts and weights from a folder of this
+machine (texts that are not there are fetched by their pinned addresses) and checks them by the
+``data.yaml`` of the jobs' scales.
 """
 
 import argparse
