@@ -52,152 +52,186 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         store: of the answers.
         hosts: names that a request may address the server by; others are refused.
     """
-    # 1. Parts that all pages share.
+    # 1. What holds for every page.
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     plain_hosts = [host.strip("[]") for host in hosts]
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*plain_hosts, *hosts])
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
-    pages = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
-    pages.filters["visible"] = visible
+    app.middleware("http")(_guard)
+    # 2. The pages, and what they post.
+    pages = _Pages(study, store)
+    app.exception_handler(sqlite3.OperationalError)(pages.not_kept)
+    app.get("/enter/{token}")(pages.enter)
+    app.get("/")(pages.home)
+    app.post("/consent")(pages.consent)
+    app.post("/answer")(pages.answer)
+    app.post("/draft")(pages.draft)
+    return app
 
-    def show(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        return HTMLResponse(pages.get_template(template).render(study=study, **values), status)
 
-    def annotator(request: Request) -> str | None:
-        token = request.cookies.get(COOKIE, "")
-        return token if token and store.label(token) is not None else None
+async def _guard(request: Request, call_next: Any) -> Response:
+    """Refuse posts from elsewhere, and send the headers of every answer."""
+    refused = _refusal(request)
+    response = JSONResponse({"error": refused}, 403) if refused else await call_next(request)
+    response.headers.update(HEADERS)
+    return response
 
-    def outdated() -> HTMLResponse:
-        return show("message.html", 403, message="This page is out of date. Open your link again.")
 
-    async def posted(request: Request) -> tuple[str | None, dict[str, str], Item | None]:
-        """The annotator, if the form is theirs; its fields; and the item that it is about.
+class _Pages:
+    """The pages of a study, and what annotators post from them.
 
-        There is an item where they have consented. A page names it by the place in the annotator's
-        own order, because an id may tell where a text is from. A page shows testing items after all
-        of training; a post of its own may not overtake it.
-        """
-        token = annotator(request)
-        form: dict[str, str] = {}
-        for key, value in (await request.form()).items():
-            if isinstance(value, str):
-                form[key] = value
-        if token is None or form.get("form") != stamp(token):
-            return None, form, None
-        order = study.order(token) if store.consented(token) else []
-        item = _item_at(form.get("item", ""), order)
-        if item is not None and item.phase == "testing" and not _trained(order, store.done(token)):
-            item = None
-        return token, form, item
+    Args:
+        study: what is judged.
+        store: of the answers.
+    """
 
-    @app.exception_handler(sqlite3.OperationalError)
-    async def not_kept(request: Request, error: sqlite3.OperationalError) -> Response:
-        """A full disk, or a file that cannot be written: the annotator learns of it."""
-        print(
-            f"longform: an answer was not kept ({error}); make room or mend the file",
-            file=sys.stderr,
-            flush=True,
-        )
-        message = (
-            "Your answer could not be kept. Please tell the person who invited you, "
-            "and try again later."
-        )
-        return show("message.html", 507, message=message)
+    def __init__(self, study: Study, store: Store) -> None:
+        self.study = study
+        self.store = store
+        self.templates = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
+        self.templates.filters["visible"] = visible
 
-    @app.middleware("http")
-    async def guard(request: Request, call_next: Any) -> Response:
-        refused = _refusal(request)
-        response = JSONResponse({"error": refused}, 403) if refused else await call_next(request)
-        response.headers.update(HEADERS)
-        return response
-
-    # 2. Pages.
-    @app.get("/enter/{token}")
-    def enter(request: Request, token: str) -> Response:
-        if store.label(token) is None:
-            return show("message.html", 403, message="This link is not known. Ask for another one.")
-        present = annotator(request)
+    def enter(self, request: Request, token: str) -> Response:
+        """The link that an annotator was sent: their token becomes a cookie of the browser."""
+        # 1. Links that are not followed at once.
+        if self.store.label(token) is None:
+            return self._message("This link is not known. Ask for another one.", 403)
+        present = self._annotator(request)
         if present is not None and present != token and "switch" not in request.query_params:
-            message = (
+            return self._message(
                 "This browser is in use by somebody who opened another link. "
-                "Their answers are kept."
+                "Their answers are kept.",
+                link=f"/enter/{token}?switch=1",
             )
-            return show("message.html", 200, message=message, link=f"/enter/{token}?switch=1")
+        # 2. The cookie. Not "strict": a click in web mail comes from another site, and its redirect
+        # would arrive without the cookie.
         response = RedirectResponse("/", 303)
-        # Not "strict": a click in web mail comes from another site, and its redirect would arrive
-        # without the cookie.
         https = request.url.scheme == "https"
         response.set_cookie(
             COOKIE, token, httponly=True, secure=https, samesite="lax", max_age=90 * 86400
         )
         return response
 
-    @app.get("/")
-    def home(request: Request) -> Response:
-        token = annotator(request)
+    def home(self, request: Request) -> Response:
+        """What comes next: consent, the first item that is not done, or thanks."""
+        token = self._annotator(request)
         if token is None:
-            return show(
-                "message.html", 403, message="Open the link that you were sent; it holds your code."
-            )
-        if not store.consented(token):
-            return show("consent.html", form=stamp(token))
-        # The first item that is not done.
-        order, done = study.order(token), store.done(token)
+            return self._message("Open the link that you were sent; it holds your code.", 403)
+        if not self.store.consented(token):
+            return self._show("consent.html", form=stamp(token))
+        order = self.study.order(token)
+        done = self.store.done(token)
         left = [item for item in order if item.id not in done]
         if not left:
-            return show("message.html", message="You are done. Thank you! You may close this page.")
-        item, number = left[0], len(order) - len(left) + 1
-        chosen = store.drafted(token, item.id)
+            return self._message("You are done. Thank you! You may close this page.")
+        item = left[0]
+        chosen = self.store.drafted(token, item.id)
+        # The right answers of a training item are shown once it is verified.
         gold = item.gold if item.phase == "training" and chosen.get("verified") else ()
-        shown: dict[str, Any] = {
-            "item": item,
-            "chosen": chosen,
-            "questions": dict(questions(item)),
-            "gold": gold,
-        }
-        return show(
+        return self._show(
             "item.html",
             form=stamp(token),
-            number=number,
+            number=len(order) - len(left) + 1,
             of=len(order),
             place=order.index(item),
-            **shown,
+            item=item,
+            chosen=chosen,
+            questions=dict(questions(item)),
+            gold=gold,
         )
 
-    # 3. What pages post.
-    @app.post("/consent")
-    async def consent(request: Request) -> Response:
-        token, _, _ = await posted(request)
+    async def consent(self, request: Request) -> Response:
+        """The annotator consents to take part."""
+        token, _, _ = await self._posted(request)
         if token is None:
-            return outdated()
-        store.consent(token)
+            return self._outdated()
+        self.store.consent(token)
         return RedirectResponse("/", 303)
 
-    @app.post("/answer")
-    async def answer(request: Request) -> Response:
-        token, form, item = await posted(request)
+    async def answer(self, request: Request) -> Response:
+        """The answers to an item; where some are missing they are a draft.
+
+        Those that are to be verified, of a training item, are stored and stay a draft, so that the
+        page shows them beside the right ones.
+        """
+        token, form, item = await self._posted(request)
         if token is None or item is None:
-            return outdated()
+            return self._outdated()
         chosen, missing = _chosen(item, form)
         if missing:
-            store.draft(token, item.id, chosen)
+            self.store.draft(token, item.id, chosen)
             return RedirectResponse("/", 303)
         verifying = form.get("action") == "verify" and item.phase == "training"
-        store.add(token, item.id, chosen | ({"verified_only": True} if verifying else {}))
+        self.store.add(token, item.id, chosen | ({"verified_only": True} if verifying else {}))
         if verifying:
-            store.draft(token, item.id, chosen | {"verified": True})
+            self.store.draft(token, item.id, chosen | {"verified": True})
         return RedirectResponse("/", 303)
 
-    @app.post("/draft")
-    async def draft(request: Request) -> Response:
-        token, form, item = await posted(request)
+    async def draft(self, request: Request) -> Response:
+        """Answers to an item so far, as the page sends them by itself."""
+        token, form, item = await self._posted(request)
         if token is None or item is None:
             return JSONResponse({"error": "not known"}, 403)
-        if item.id not in store.done(token):
-            store.draft(token, item.id, _chosen(item, form)[0])
+        if item.id not in self.store.done(token):
+            self.store.draft(token, item.id, _chosen(item, form)[0])
         return JSONResponse({"kept": True})
 
-    return app
+    async def not_kept(self, request: Request, error: Exception) -> Response:
+        """A full disk, or a file that cannot be written: the annotator learns of it."""
+        print(
+            f"longform: an answer was not kept ({error}); make room or mend the file",
+            file=sys.stderr,
+            flush=True,
+        )
+        return self._message(
+            "Your answer could not be kept. Please tell the person who invited you, "
+            "and try again later.",
+            507,
+        )
+
+    async def _posted(self, request: Request) -> tuple[str | None, dict[str, str], Item | None]:
+        """The annotator, if the form is theirs; its fields; and the item that it is about.
+
+        There is an item where they have consented. A page names it by the place in the annotator's
+        own order, because an id may tell where a text is from. A page shows testing items after all
+        of training; a post of its own may not overtake it.
+        """
+        token = self._annotator(request)
+        form: dict[str, str] = {}
+        for key, value in (await request.form()).items():
+            if isinstance(value, str):
+                form[key] = value
+        if token is None or form.get("form") != stamp(token):
+            return None, form, None
+        order = self.study.order(token) if self.store.consented(token) else []
+        item = _item_at(form.get("item", ""), order)
+        if item is None or item.phase != "testing" or _trained(order, self.store.done(token)):
+            return token, form, item
+        return token, form, None
+
+    def _annotator(self, request: Request) -> str | None:
+        """The token in the browser's cookie, if it is an annotator's."""
+        token = request.cookies.get(COOKIE, "")
+        return token if token and self.store.label(token) is not None else None
+
+    def _show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page.
+
+        Args:
+            template: file of the page.
+            status: of HTTP.
+            values: of the template's variables.
+        """
+        page = self.templates.get_template(template).render(study=self.study, **values)
+        return HTMLResponse(page, status)
+
+    def _message(self, message: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page that says one thing."""
+        return self._show("message.html", status, message=message, **values)
+
+    def _outdated(self) -> HTMLResponse:
+        """What a form of another annotator, or of another time, is answered."""
+        return self._message("This page is out of date. Open your link again.", 403)
 
 
 def _item_at(place: str, order: Sequence[Item]) -> Item | None:
