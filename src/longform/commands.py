@@ -21,6 +21,7 @@ from longform.terminal import (
     stay_offline_unless_named,
 )
 from longform.tools.unfinished import refuse_overwriting
+from longform.wording import counted
 
 
 def run(given: argparse.Namespace, interrupt: Interrupt) -> int:
@@ -135,7 +136,8 @@ def _export(given: argparse.Namespace) -> int:
         print(" ".join(map(str, paths)))
         return 0
     paths = exporting.export_harness(given.folder, given.suites, seed=given.seed)
-    print(f"{given.folder}: {len(paths)} files; {exporting.command_for(given.folder)}")
+    files = counted(len(paths), "file")
+    print(f"{given.folder}: {files}; {exporting.command_for(given.folder)}")
     return 0
 
 

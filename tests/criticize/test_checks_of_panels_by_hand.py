@@ -24,7 +24,7 @@ def test_persons_are_compared_where_eight_real_texts_name_them():
     check([*chains(4, 1), *(Chain(f"t{i}", "test", ("he:0",)) for i in range(4))])
     refuses("7 of 10 real texts mention a person twice; at least 8 are needed", check, chains(7, 9))
     refuses(
-        "0 of 3 generated texts mention a person twice; at least 1 are needed", check, chains(8, 0)
+        "0 of 3 generated texts mention a person twice; at least 1 is needed", check, chains(8, 0)
     )
 
 

@@ -101,11 +101,11 @@ def test_a_side_that_is_all_copies_or_unscored_is_refused():
     copies = "all generated texts are near copies of the real texts that the critic learns from"
     refuses(copies, judging._part, panel(), units[:3], HALF, SOURCES)
     units[1] = unit("real/b", out=True)
-    sentence = "none of the 1 real texts could be scored; one needs two titles"
+    sentence = "1 real text: none could be scored; one needs two titles"
     refuses(sentence, judging._part, panel(needs="two titles"), units, HALF, SOURCES)
     units = [*map(unit, NAMES[:3]), unit("generated/2", out=True)]
     refuses(
-        "none of the 1 generated texts could be scored$",
+        "1 generated text: none could be scored$",
         judging._part,
         panel(),
         units,

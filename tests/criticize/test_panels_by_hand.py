@@ -279,7 +279,7 @@ def test_the_cost_names_every_critic_that_will_read():
         "1 real and 1 + 1 generated texts, 3,000 and 3,000 words; 2 critics, about 2 min on one core: "
         "quick 1 s; slow 2 min (--model none)"
     )
-    assert "1 critics, under 1 s on one core: quick under 1 s" in cost.announcement(
+    assert "1 critic, under 1 s on one core: quick under 1 s" in cost.announcement(
         [critic("quick", 1e5)], *sides
     )
 

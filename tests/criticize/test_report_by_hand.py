@@ -110,7 +110,7 @@ def test_lengths_are_medians_and_cuts_are_said_by_measure():
     assert told[0] == "median length: real 3 sentences (5.5 words), generated 3 (6)"
     (cut,) = told[1:]
     assert cut.startswith("compared at equal numbers of words (a, b): each text is cut")
-    assert cut.endswith("0 real and 1 generated texts to medians of 10 and 12 words")
+    assert cut.endswith("0 real and 1 generated text to medians of 10 and 12 words")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,8 @@ def test_lengths_are_medians_and_cuts_are_said_by_measure():
         ((0, 0, 0), []),
         ((2, 0, 0), ["2 real texts are near copies of other real"]),
         ((0, 3, 0), ["3 generated texts are near copies of other generated"]),
+        ((0, 0, 1), ["1 generated text is a near copy of a real one, 0 word for word"]),
+        ((0, 1, 0), ["1 generated text is a near copy of another generated one: copies"]),
         ((0, 0, 4), ["4 generated texts are near copies of real ones, 0 word for word"]),
     ],
 )

@@ -115,11 +115,12 @@ def test_notes_say_how_many_texts_there_are_and_which_are_few():
 
 
 @pytest.mark.parametrize(
-    ("differing", "more"), [(40, None), (41, "1 more pairs differ: pairs.csv")]
+    ("differing", "more"),
+    [(40, None), (41, "1 more pair differs: pairs.csv"), (42, "2 more pairs differ: pairs.csv")],
 )
 def test_forty_pairs_are_shown_and_the_others_counted(differing, more):
     one = found(critic("a", pairs=[*[pair(0.01)] * differing, pair(0.05)]))
-    said = [line for line in systems_report.notes(one) if "more pairs" in line]
+    said = [line for line in systems_report.notes(one) if "more pair" in line]
     assert said == ([more] if more else [])
     assert systems_report.markdown(one).count("m minus _n") == 40
 

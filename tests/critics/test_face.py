@@ -215,7 +215,7 @@ def test_what_is_no_list_of_texts_is_refused_in_a_sentence():
             refuses_as(InputError, f"WordLength: .*{sentence}", method, texts)
     refuses_as(InputError, "give one text at a time", critic.attribute, TEXTS)
     grid = EntityGrid().fit(real_articles())
-    sentence = "none of 1 texts could be scored; a text needs a sentence with a noun"
+    sentence = "1 text, none could be scored; a text needs a sentence with a noun"
     refuses_as(InputError, sentence, grid.score, ["And so it goes."])
     refuses_as(InputError, "not fitted yet", EntityGrid().score, TEXTS)
 

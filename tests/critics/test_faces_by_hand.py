@@ -168,7 +168,7 @@ def test_parts_are_named_where_they_have_no_place():
 
 def test_texts_that_cannot_be_scored_are_refused():
     refuses(
-        "Length: none of 2 texts could be scored; a text needs two words",
+        "Length: 2 texts, none could be scored; a text needs two words",
         Length()._statistics,
         [Read("a", ""), Read("b", " ")],
     )

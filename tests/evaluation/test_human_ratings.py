@@ -132,7 +132,7 @@ def test_a_scorer_that_people_agree_with_is_found_to_be_the_better_one():
         combined.details["fitted_on"],
     ) == (42, 78)
     assert {record.critic for record in weights} == {"a", "b"}
-    refuses("clusters", combined_scorers, columns, people, [0] * 120)
+    refuses("1 cluster,", combined_scorers, columns, people, [0] * 120)
 
 
 KINDS = pytest.mark.parametrize("kind", ["pearson", "spearman"])

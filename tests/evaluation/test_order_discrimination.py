@@ -387,7 +387,7 @@ def test_classes_are_learnt_from_features_beside_the_commonest_class():
     found = sources.text_classification(*given, classifier="linear", critic="x")
     assert found.value > 0.9 and found.reference == pytest.approx(1 / 3) and found.excluded == 2
     assert found.details["classes"] == {"0": 10, "1": 10, "2": 10}
-    refuses("in 1 classes", sources.text_classification, seen, lambda unit: 1, texts, texts)
+    refuses("in 1 class", sources.text_classification, seen, lambda unit: 1, texts, texts)
     refuses("classifier 'forest'", sources.text_classification, *given, classifier="forest")
 
 

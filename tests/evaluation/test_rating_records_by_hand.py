@@ -125,4 +125,4 @@ def test_the_combined_scorer_is_fitted_on_two_thirds_of_the_clusters(asked, monk
     assert weight == Record("b", "weight", value=2.0, p_value=0.03, units=4)
     assert asked == [("pearson", stream, ["y", "y"], 1000)] * 2
     assert model.predict({"b": np.array([1.0, 3.0])}).tolist() == [10.0, 11.0]
-    refuses("1 clusters", human_ratings.combined_scorers, columns, PEOPLE, ["x"] * 6)
+    refuses("1 cluster", human_ratings.combined_scorers, columns, PEOPLE, ["x"] * 6)

@@ -81,6 +81,6 @@ def test_scorers_are_combined_on_four_of_six_clusters_and_tested_on_two():
     slope = np.polyfit(X[fitted], PEOPLE[fitted], 1)[0]
     assert weight.value == pytest.approx(slope * X[fitted].std()) and weight.units == 8
     assert weight.p_value < 1e-4
-    refuses("1 clusters, at least two", h.combined_scorers, {"x": X}, PEOPLE, ["a"] * 12)
+    refuses("1 cluster, at least two", h.combined_scorers, {"x": X}, PEOPLE, ["a"] * 12)
     two = ["a"] * 6 + ["b"] * 6
     assert h.combined_scorers({"x": X}, PEOPLE, two)[0].details == {"fitted_on": 6}

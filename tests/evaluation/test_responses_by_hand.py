@@ -110,7 +110,7 @@ def test_a_share_has_the_interval_of_a_difference_of_shares(judged, monkeypatch)
 
 def test_a_case_needs_the_same_documents_and_sound_ones(judged):
     refuses(
-        "c: no sound text among 1 units",
+        "c: no sound text among 1 unit,",
         response.corruption_response,
         Critic(),
         UNITS[:1],

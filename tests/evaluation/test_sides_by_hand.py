@@ -230,7 +230,7 @@ def test_a_missing_feature_is_its_mean_over_the_texts_that_have_it(classifier):
     assert predict(np.array([-1.0, math.nan])) == predict(np.array([-1.0, 2.0]))
     one = [unit for unit in units if unit.kind == "a"]
     refuses(
-        "12 texts in 1 classes; give two",
+        "12 texts in 1 class; give two",
         sides._trained,
         lambda u: u.values,
         lambda u: u.kind,

@@ -47,7 +47,7 @@ def result(**fields):
         ({"excluded": 2}, "2 items left out: too long or empty"),
         (
             {"without_context": 0.6, "excluded": 1},
-            "not above its floors; 1 items left out: too long or empty",
+            "not above its floors; 1 item left out: too long or empty",
         ),
         ({"copies": 3}, "3 copies of these items not counted again"),
     ],
@@ -97,7 +97,7 @@ def test_a_plan_is_one_line(seconds, said):
 def test_a_plan_counts_copies_and_the_parameters_of_small_networks():
     plan = SuitesPlan("m", 99_999, 1, 3, 40, 0, 2, 1.0)
     assert plan.text() == (
-        "m: 99,999 parameters; 1 suites, 3 items (0 left out: too long or empty; 2 copies not "
+        "m: 99,999 parameters; 1 suite, 3 items (0 left out: too long or empty; 2 copies not "
         "counted again), 40 tokens with those of the floors; about 1 s"
     )
     assert replace(plan, parameters=100_000).text().startswith("m: 0.1 million parameters;")
@@ -228,7 +228,7 @@ def test_items_that_are_too_long_or_empty_are_left_out(monkeypatch):
     for window in (4, None):
         chosen, excluded = opened(window=window).readable([three])
         assert [one.number for one in chosen[0].items] == [1, 2] and excluded == {"s": 1}
-    refuses("m reads 1 tokens, and no item of 1 suites fits", opened(window=1).readable, [three])
+    refuses("m reads 1 token, and no item of 1 suite fits", opened(window=1).readable, [three])
 
 
 @pytest.fixture

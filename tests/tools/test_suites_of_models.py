@@ -106,7 +106,7 @@ def test_items_that_the_model_cannot_read_whole_are_left_out_and_counted(model, 
     assert report.left_out == ("long",) and report.results[0].suite == "short"
     assert "left out, too long for the model: long" in report.markdown()
     path = write_pairs(tmp_path / "none.csv", [("the town", long)], "good,bad")
-    refuses("no item of 1 suites fits", judge_suites, model, path)
+    refuses("no item of 1 suite fits", judge_suites, model, path)
 
 
 def test_texts_are_cut_into_pieces_of_five_sentences_whose_order_is_judged(tmp_path):
@@ -236,7 +236,7 @@ def test_the_command_prints_the_reports_table_and_json(model, tmp_path, capsys):
     printed = capsys.readouterr()
     report = judge_suites(model, path)
     assert printed.out == report.markdown() + "\n"
-    assert "1 suites, 4 items" in printed.err  # the plan comes before the work
+    assert "1 suite, 4 items" in printed.err  # the plan comes before the work
     out = tmp_path / "out.json"
     assert main(["suites", str(model), str(path), "--json", "--out", str(out)]) == 0
     record = json.loads(capsys.readouterr().out)

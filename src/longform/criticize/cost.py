@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from longform.criticize.panels import Panel
 from longform.datasets.own_texts import Texts
+from longform.wording import counted
 
 COPIES_PACE = 200_000  # words a second in which near copies are looked for and lengths counted
 
@@ -29,8 +30,8 @@ def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
     num_texts = " + ".join(str(len(side.documents)) for side in systems)
     return (
         f"{len(real.documents)} real and {num_texts} generated texts, "
-        f"{real_words:,} and {generated_words:,} words; "
-        f"{len(shares)} critics, {about} on one core: {'; '.join(shares)}"
+        f"{real_words:,} and {counted(generated_words, 'word')}; "
+        f"{counted(len(shares), 'critic')}, {about} on one core: {'; '.join(shares)}"
     )
 
 

@@ -40,6 +40,7 @@ from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.wording import counted
 
 RESAMPLES = 1000  # a halving
 PERMUTATIONS = 2000  # a halving
@@ -321,7 +322,7 @@ def _scored(panel: Panel, fitted: Any, side: str, units: Sequence[Any]) -> Suffi
     num_texts = len(statistics.unit_ids)
     if statistics.total("excluded") == num_texts:
         needs = f"; one needs {panel.needs}" if panel.needs else ""
-        raise BadInput(f"none of the {num_texts} {side} texts could be scored{needs}")
+        raise BadInput(f"{counted(num_texts, f'{side} text')}: none could be scored{needs}")
     return statistics
 
 

@@ -42,6 +42,7 @@ from longform.language_models.named_models import NETWORKS, SMOLLM2, NamedModel
 from longform.text.entity_grids import found_grids
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentences
+from longform.wording import counted
 
 Spans = list[tuple[int, int]]  # (start, end) of parts in a text, in characters
 Learns = Literal["nothing", "units", "predictions"]
@@ -247,9 +248,9 @@ def _check_titles(documents: Sequence[Excerpt]) -> None:
             num_real += 1
             num_judgeable += titled and (several or not document.ends)
     if num_judgeable < TITLED * num_real:
-        raise InputError(
-            f"{num_judgeable} of {num_real} real texts have two or more sections, all with titles"
-        )
+        real = f"of {counted(num_real, 'real text')}"
+        judgeable = counted(num_judgeable, f"{real} has", f"{real} have")
+        raise InputError(f"{judgeable} two or more sections, all with titles")
     if not num_generated:
         raise InputError("no generated text has two or more sections, all with titles")
 
@@ -269,10 +270,10 @@ def _persons() -> Panel:
             num_peopled[side] += bool(set(chain.symbols) - {STOP})
         for side, fewest in (("real", 2 * PEOPLED), ("generated", 1)):
             if num_peopled[side] < fewest:
-                raise InputError(
-                    f"{num_peopled[side]} of {num_texts[side]} {side} texts mention a person "
-                    f"twice; at least {fewest} are needed"
-                )
+                texts = f"of {counted(num_texts[side], f'{side} text')}"
+                peopled = counted(num_peopled[side], f"{texts} mentions", f"{texts} mention")
+                needed = counted(fewest, "is needed", "are needed")
+                raise InputError(f"{peopled} a person twice; at least {needed}")
 
     return Panel(
         "persons",
@@ -513,10 +514,8 @@ def _texts_that_teach_a_path(documents: Sequence[Document]) -> list[Document]:
             split = "train" if len(teaching) % 5 else "validation"
             teaching.append(replace(document, split=split))
     if len(teaching) < FEWEST:
-        raise BadInput(
-            f"{len(teaching)} real texts of {SENTENCES} sentences to train a path on; "
-            f"{FEWEST} are needed"
-        )
+        texts = counted(len(teaching), "real text")
+        raise BadInput(f"{texts} of {SENTENCES} sentences to train a path on; {FEWEST} are needed")
     return teaching
 
 

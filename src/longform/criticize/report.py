@@ -29,6 +29,7 @@ from longform.statistics.estimates import Estimate
 from longform.tables import Cell, Figure, short
 from longform.text.languages import looks_english
 from longform.text.sentences import sentences
+from longform.wording import counted
 
 COLOURS = (  # Okabe and Ito 2008, and four more
     "#0072B2",
@@ -180,9 +181,9 @@ def _sides(criticism: "Criticism") -> list[str]:
     num_real = len(criticism.real.documents)
     num_generated = len(criticism.generated.documents)
     lines = [
-        f"{num_real} real and {num_generated} generated texts; a critic that learns is taught by "
-        "half of the real ones and compares the others; intervals are 95 % bootstraps over texts, "
-        "p-values permutation tests"
+        f"{num_real} real and {counted(num_generated, 'generated text')}; a critic that learns is "
+        "taught by half of the real ones and compares the others; intervals are 95 % bootstraps "
+        "over texts, p-values permutation tests"
     ]
     # 2. Halvings of the real texts by the critics that learn.
     halvings: list[int] = []
@@ -198,7 +199,7 @@ def _sides(criticism: "Criticism") -> list[str]:
             names = ", ".join(once)
             exceptions = f" ({names}: one halving, its share of the chance is not in the interval)"
         lines.append(
-            f"the real texts are halved at random {max(halvings)} times{exceptions}: "
+            f"the real texts are halved at random {counted(max(halvings), 'time')}{exceptions}: "
             "intervals hold all halvings, p is the middle p-value times the number of halvings "
             "over its rank (Rüschendorf 1982)"
         )
@@ -221,7 +222,8 @@ def _lengths(criticism: "Criticism") -> list[str]:
         lengths.append((num_sentences, num_words))
     (real_sentences, real_words), (generated_sentences, generated_words) = lengths
     lines = [
-        f"median length: real {real_sentences:g} sentences ({real_words:g} words), "
+        f"median length: real {counted(real_sentences, 'sentence', form='g')} "
+        f"({counted(real_words, 'word', form='g')}), "
         f"generated {generated_sentences:g} ({generated_words:g})"
     ]
     # 2. As they are compared, a line for each measure of length.
@@ -234,8 +236,9 @@ def _lengths(criticism: "Criticism") -> list[str]:
         real_words, generated_words = results[0].words
         lines.append(
             f"compared at equal numbers of {measure} ({names}): each text is cut to the length of "
-            f"the text of its rank on the other side, {num_real} real and {num_generated} "
-            f"generated texts to medians of {real_words:g} and {generated_words:g} words"
+            f"the text of its rank on the other side, {num_real} real and "
+            f"{counted(num_generated, 'generated text')} to medians of {real_words:g} and "
+            f"{counted(generated_words, 'word', form='g')}"
         )
     return lines
 
@@ -245,17 +248,23 @@ def _copies(criticism: "Criticism") -> list[str]:
     real, generated, across = criticism.copies
     lines = []
     if across:
+        near_copies = counted(
+            across,
+            "generated text is a near copy of a real one",
+            "generated texts are near copies of real ones",
+        )
         lines.append(
-            f"{across} generated texts are near copies of real ones, {criticism.shared} word for "
-            "word: no critic that learnt from a text judges its copies, and the test exchanges a "
-            "copy with its original alone"
+            f"{near_copies}, {criticism.shared} word for word: no critic that learnt from a text "
+            "judges its copies, and the test exchanges a copy with its original alone"
         )
     for side, copies in (("real", real), ("generated", generated)):
         if copies:
-            lines.append(
-                f"{copies} {side} texts are near copies of other {side} ones: copies count as one "
-                "text in scores, intervals and tests"
+            near_copies = counted(
+                copies,
+                f"{side} text is a near copy of another {side} one",
+                f"{side} texts are near copies of other {side} ones",
             )
+            lines.append(f"{near_copies}: copies count as one text in scores, intervals and tests")
     return lines
 
 

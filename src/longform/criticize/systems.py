@@ -48,6 +48,7 @@ from longform.statistics.intervals import percentile_interval
 from longform.statistics.many_tests import holm
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.wording import counted
 
 REAL = "real"
 POWERED = 2.8  # standard errors: 1.96 of a test at .05 and 0.84 of a power of .8
@@ -502,7 +503,7 @@ def _statistics(
     statistics = critic.sufficient_statistics(units)
     if statistics.total("excluded") == len(units):
         needs = f"; one needs {panel.needs}" if panel.needs else ""
-        raise InputError(f"none of the {len(units)} texts of {name} could be scored{needs}")
+        raise InputError(f"{counted(len(units), 'text')} of {name}: none could be scored{needs}")
     if name == REAL or not sides.pairs:
         return one_row_per_source(statistics, sides.sources)
     prompt_names = tuple(sides.pairs[unit] for unit in statistics.unit_ids)

@@ -36,6 +36,7 @@ from longform.criticize.systems import (
 from longform.files.artefacts import atomic_write
 from longform.statistics.estimates import Estimate
 from longform.tables import Cell, Figure, markdown_table, short, write_rows
+from longform.wording import counted
 
 MORE_PAIRS = 40  # ours: pairs that a table shows; the CSV beside it has all
 Rows = list[list[Any]]
@@ -149,7 +150,8 @@ def notes(criticism: SystemsCriticism) -> list[str]:
     if criticism.results and len(criticism.systems) > 1 and not num_differing:
         lines.append("no critic finds a difference between two systems (p < .05, corrected)")
     if num_differing > MORE_PAIRS:
-        lines.append(f"{num_differing - MORE_PAIRS} more pairs differ: pairs.csv")
+        others = num_differing - MORE_PAIRS
+        lines.append(f"{counted(others, 'more pair differs', 'more pairs differ')}: pairs.csv")
     # 2. What is not compared.
     lines += reason_lines("failed", criticism.failed)
     lines += reason_lines("left out", criticism.left_out)
@@ -315,7 +317,7 @@ def _half_width(critic: CriticOnSystems) -> float:
 def _page(criticism: SystemsCriticism) -> str:
     """The page of a report: figure, tables and notes."""
     questions = {critic.panel.name: critic.panel.question for critic in criticism.results}
-    parts = [f"<h1>{len(criticism.systems)} systems against real texts</h1>"]
+    parts = [f"<h1>{counted(len(criticism.systems), 'system')} against real texts</h1>"]
     if criticism.results:
         parts.append('<img src="results.png" alt="each system against real text, by critic">')
     for caption, rows in tables(criticism):

@@ -36,6 +36,7 @@ from longform.statistics.protocols import Attributing, Grouping
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import SumScored, unit_scores
+from longform.wording import counted
 
 RESAMPLES = 1000
 PERMUTATIONS = 2000
@@ -244,7 +245,7 @@ class TextCritic(SumScored):
         statistics = self.sufficient_statistics(units)
         if statistics.total("excluded") == len(units):
             raise InputError(
-                f"{self._name}: none of {len(units)} texts could be scored; "
+                f"{self._name}: {counted(len(units), 'text')}, none could be scored; "
                 f"a text needs {self.needs}"
             )
         if isinstance(self, Grouping):

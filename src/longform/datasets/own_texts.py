@@ -25,6 +25,7 @@ from longform.errors import InputError
 from longform.files.opening import JSON_LINES, byte_lines, decode_line, parse_json, read_text
 from longform.text.markdown import sections_in
 from longform.text.paragraphs import one_blank_line
+from longform.wording import counted
 
 MARKDOWN = (".md", ".markdown")
 SUFFIXES = (".txt", *MARKDOWN)
@@ -205,7 +206,8 @@ def documents_from(texts: Any, who: str) -> list[Document]:
     if not documents:
         raise InputError(f"{who}: got no texts; give at least one")
     if not any(_has_word(document) for document in documents):
-        raise InputError(f"{who}: {len(documents)} texts without a word in any; give texts")
+        texts = counted(len(documents), "text")
+        raise InputError(f"{who}: {texts} without a word in any; give texts")
     return documents
 
 
@@ -252,7 +254,7 @@ def _files(folder: Path) -> Iterator[Record]:
         else:
             yield name, _file(path, name)
     if num_hidden:
-        yield f"{num_hidden} hidden files", "a name begins with a dot"
+        yield counted(num_hidden, "hidden file"), "a name begins with a dot"
 
 
 def _file(path: Path, name: str) -> Document | str:

@@ -23,6 +23,7 @@ from longform.files.artefacts import read_documents
 from longform.statistics.random_streams import generator
 from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.text.sentences import SPLITTERS, joined
+from longform.wording import counted
 
 SECTIONS = "section"  # the task that moves whole sections
 
@@ -97,7 +98,7 @@ def _first_documents(
         available = [document for document in documents if document.split == split]
         if len(available) < count:
             raise BadInput(
-                f"{raw} has {len(available)} documents of split {split!r}, "
+                f"{raw} has {counted(len(available), 'document')} of split {split!r}, "
                 f"the entry needs {count}; fix it"
             )
         chosen.extend(available[:count])

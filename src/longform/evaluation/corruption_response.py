@@ -17,6 +17,7 @@ from longform.statistics.intervals import percentile_interval, share_difference_
 from longform.statistics.protocols import Critic, is_share
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.wording import counted
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
 SOUND = "sound"
@@ -90,7 +91,8 @@ def corruption_response(
         cases.setdefault((corruption, severity), []).append(replace(unit, unit_id=document))
     if (SOUND, 0.0) not in cases:
         raise InputError(
-            f"{name}: no sound text among {len(units)} units, nothing to compare with; fix units"
+            f"{name}: no sound text among {counted(len(units), 'unit')}, nothing to compare with; "
+            "fix units"
         )
     sound_units = cases.pop((SOUND, 0.0))
     sound = critic.sufficient_statistics(sound_units)

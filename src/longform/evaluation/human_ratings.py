@@ -19,6 +19,7 @@ from longform.evaluation.agreement import Correlation, clustered_interval, corre
 from longform.results import Record
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
+from longform.wording import counted
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
 FITTED_SHARE = 2 / 3  # of the clusters
@@ -83,7 +84,7 @@ def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
     response = response[complete]
     if len(response) < FEWEST_ITEMS or np.ptp(response) == 0:
         raise InputError(
-            f"stepwise: {len(response)} complete items, or all of one rating; "
+            f"stepwise: {counted(len(response), 'complete item')}, or all of one rating; "
             "give 4 or more rated items"
         )
     # 1. Predictors in standard deviations.
@@ -342,7 +343,7 @@ def combined_scorers(
     names = list(dict.fromkeys(clusters))
     if len(names) < 2:
         raise InputError(
-            f"combined model: {len(names)} clusters, at least two are needed to hold one out"
+            f"combined model: {counted(len(names), 'cluster')}, at least two are needed to hold one out"
         )
     rng = generator(name, "regression")
     cut = min(max(1, round(FITTED_SHARE * len(names))), len(names) - 1)

@@ -29,6 +29,7 @@ from longform.statistics.random_streams import generator
 from longform.statistics.signatures import FITTED, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import SumScored, unit_scores
+from longform.wording import counted
 
 CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
 HUMAN = "human"
@@ -143,7 +144,8 @@ def _trained(
             kinds.append(kind)
     if len(set(kinds)) < 2:
         raise InputError(
-            f"text classification: {len(rows)} texts in {len(set(kinds))} classes; give two"
+            f"text classification: {counted(len(rows), 'text')} in "
+            f"{counted(len(set(kinds)), 'class', 'classes')}; give two"
         )
     # 2. A missing feature (of a window that does not fit) is its mean over the texts that have it.
     table = np.array(rows)
@@ -219,7 +221,7 @@ def sides_of(units: Sequence[Any]) -> list[Sides]:
             all_sides.append(Sides(document, human.split, human, texts))
     if not all_sides:
         raise InputError(
-            f"got {len(units)} units but no pair <id>-human, <id>-<source>; "
+            f"got {counted(len(units), 'unit')} but no pair <id>-human, <id>-<source>; "
             "use a corpus of completions"
         )
     return all_sides

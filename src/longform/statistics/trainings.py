@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longform.errors import InputError
+from longform.wording import counted
 
 LEVEL = 0.95
 BISECTIONS = 60  # of the bracket of a p-value
@@ -38,7 +39,8 @@ def student_arm(values: Sequence[float], level: float = LEVEL) -> float:
     count = len(values)
     if count < 2:
         raise InputError(
-            f"a mean over trainings: {count} trainings, at least two are needed for their spread"
+            f"a mean over trainings: {counted(count, 'training')}, at least two are needed for "
+            "their spread"
         )
     from scipy import special  # here, since a critic of plain texts should start in half a second
 

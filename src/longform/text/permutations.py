@@ -15,6 +15,7 @@ import numpy as np
 
 from longform.errors import BadInput
 from longform.statistics.random_streams import generator
+from longform.wording import counted
 
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)
@@ -268,7 +269,7 @@ def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
     differ = len(set(units))
     if differ < 2:
         raise BadInput(
-            f"shuffle: {len(units)} units of which {differ} differ; "
+            f"shuffle: {counted(len(units), 'unit')} of which {differ} differ; "
             "at least two must differ, drop the text"
         )
     for _ in range(TRIES):

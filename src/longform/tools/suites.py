@@ -37,6 +37,7 @@ from longform.language_models.named_models import NamedModel, named_model
 from longform.statistics.random_streams import generator
 from longform.tables import interval, markdown_table, short
 from longform.version import __version__
+from longform.wording import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -146,6 +147,10 @@ class SuitesReport:
         return markdown_table(self.model, header, rows, notes)
 
 
+def _copies(number: int) -> str:
+    return counted(number, "copy", "copies")
+
+
 def _remark(result: SuiteResult) -> str:
     floors = np.array([result.chance, result.token_count, result.without_context])
     measured = floors[~np.isnan(floors)]
@@ -154,9 +159,9 @@ def _remark(result: SuiteResult) -> str:
     if result.low <= highest:
         remarks.append("not above its floors")
     if result.excluded:
-        remarks.append(f"{result.excluded} items left out: too long or empty")
+        remarks.append(f"{counted(result.excluded, 'item')} left out: too long or empty")
     if result.copies:
-        remarks.append(f"{result.copies} copies of these items not counted again")
+        remarks.append(f"{_copies(result.copies)} of these items not counted again")
     return "; ".join(remarks)
 
 
@@ -189,10 +194,11 @@ class SuitesPlan:
             parameters = f"{self.parameters / 1e6:.1f} million"
         left_out = f"{self.excluded} left out: too long or empty"
         if self.copies:
-            left_out = f"{left_out}; {self.copies} copies not counted again"
+            left_out = f"{left_out}; {_copies(self.copies)} not counted again"
         return (
-            f"{self.model}: {parameters} parameters; {self.suites} suites, {self.items} items "
-            f"({left_out}), {self.tokens:,} tokens with those of the floors; "
+            f"{self.model}: {parameters} parameters; {counted(self.suites, 'suite')}, "
+            f"{counted(self.items, 'item')} ({left_out}), {counted(self.tokens, 'token')} with "
+            "those of the floors; "
             f"about {max(1, round(self.seconds))} s"
         )
 
@@ -254,9 +260,10 @@ class OpenedReader:
             if items:
                 chosen.append(replace(suite, items=tuple(items)))
         if not chosen:
+            room = "any number of tokens" if window is None else counted(window, "token")
             raise InputError(
-                f"{self.model.name} reads {window} tokens, and no item of {len(suites)} suites "
-                "fits; shorten the texts or take another model"
+                f"{self.model.name} reads {room}, and no item of "
+                f"{counted(len(suites), 'suite')} fits; shorten the texts or take another model"
             )
         return chosen, excluded
 

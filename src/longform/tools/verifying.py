@@ -39,6 +39,7 @@ from longform.tables import interval, json_lines, markdown_table
 from longform.text.sentences import SPLITTERS
 from longform.tools.unfinished import forget_unfinished, refuse_overwriting, unfinished_folder
 from longform.version import __version__
+from longform.wording import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -142,7 +143,7 @@ class Verification:
         notes = [
             f"SPG: share of the first {SENTENCES} sentences that is supported (missing ones count "
             "against a text); SPV: of those that are supported or refuted; U: repeats count once",
-            f"{self.facts['pages']:,} pages; judge: {self.facts['judge']}",
+            f"{counted(self.facts['pages'], 'page')}; judge: {self.facts['judge']}",
         ]
         for system, set_aside in self.facts["set_aside"].items():
             notes.append(set_aside_note(f"texts of {system}", set_aside))
@@ -171,8 +172,8 @@ class VerificationPlan:
         """One line."""
         counts = ", ".join(f"{name} {count}" for name, count in self.texts.items())
         return (
-            f"{self.judge}: texts: {counts}; {self.sentences} first sentences against "
-            f"{self.pages:,} pages; at most about {max(1, round(self.seconds))} s"
+            f"{self.judge}: texts: {counts}; {counted(self.sentences, 'first sentence')} against "
+            f"{counted(self.pages, 'page')}; at most about {max(1, round(self.seconds))} s"
         )
 
 

@@ -22,6 +22,7 @@ from longform.language_models.named_models import NamedModel, named_model
 from longform.tables import json_lines, markdown_table, short
 from longform.tools.unfinished import forget_unfinished, refuse_overwriting, unfinished_folder
 from longform.version import __version__
+from longform.wording import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -141,7 +142,8 @@ class WritingPlan:
         """One line, and a second one where records of the prompts' source are set aside."""
         counts = ", ".join(f"{name} {count}" for name, count in self.continuations.items())
         total = sum(self.continuations.values()) * self.new_tokens
-        line = f"{self.model}: {self.prompts} prompts; continuations: {counts}; {total:,} tokens"
+        prompts = counted(self.prompts, "prompt")
+        line = f"{self.model}: {prompts}; continuations: {counts}; {counted(total, 'token')}"
         line = f"{line} at most"
         if self.seconds is not None:
             line = f"{line}; about {max(1, round(self.seconds))} s"

@@ -482,7 +482,7 @@ def test_bad_input_is_named(frozen, tmp_path):
         )
     refuses("no 'bridge_path'", read_gold, documents=documents(2), truth={})
     one = np.ones((1, 5))
-    refuses("1 documents", BridgeRanker().fit_pairs, [(one, one)])
+    refuses("1 document with", BridgeRanker().fit_pairs, [(one, one)])
     refuses("0 of 1 documents", BridgeRanker().fit_pairs, [(one[:0], one)])
     refuses("no pairs yet", BridgeRanker().order_scores, None, one)
 

@@ -129,7 +129,7 @@ def test_bad_input_is_refused_by_name(model):
     )
     refuses("positive", LanguageModel, ("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
     refuses("phi has shape", LanguageModel, ("a", "b"), np.full((2, 3), 0.5), np.ones(2))
-    refuses("none of 1 sentences", critics.CodeMixing().fit, [LOST])
+    refuses("1 sentence without a known word", critics.CodeMixing().fit, [LOST])
     refuses("not fitted", critics.CodeMixing().sufficient_statistics, [LOST])
     refuses("positive numbers", critics.CodeMixing().with_prior, np.array([1.0, 0.0]))
     two, three = critics.CodeMixing().with_prior(np.ones(2)), sentences(np.array([[1, 1, 1]]))

@@ -135,7 +135,7 @@ def test_bad_input_is_named():
     refuses(
         r"lacks \['word_probabilities'", read_planted, [document("a", "ash")], reader_truth=truth
     )
-    refuses("none of 1 documents", critics.Topics().fit, [LOST])
+    refuses("1 document without a known word", critics.Topics().fit, [LOST])
     flat = [critics.TopicPosterior(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
     refuses("singular", critics.Topics().fit, flat)
     refuses("not fitted", critics.Topics().sufficient_statistics, flat)

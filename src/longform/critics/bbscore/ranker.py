@@ -16,6 +16,7 @@ from longform.errors import ConfigError, InputError
 from longform.statistics.protocols import Better
 from longform.statistics.random_streams import derived_seed, generator
 from longform.statistics.signatures import FITTED
+from longform.wording import counted
 
 if TYPE_CHECKING:
     import torch
@@ -156,7 +157,7 @@ def held_out(document: np.ndarray) -> np.ndarray:
     documents = generator("bridge ranker", len(document)).permutation(np.unique(document))
     if len(documents) < 2:
         raise InputError(
-            f"network ranker: {len(documents)} documents with pairs, at least 2 are needed; "
+            f"network ranker: {counted(len(documents), 'document')} with pairs, at least 2 are needed; "
             "add documents"
         )
     return np.isin(document, documents[: max(1, len(documents) // 10)])

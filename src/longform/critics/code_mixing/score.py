@@ -19,6 +19,7 @@ from longform.errors import InputError
 from longform.statistics.arithmetic import ratio
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.wording import counted
 
 CORNER = 0.9  # ours: a mix with this share of one language lies in a corner of Figure 7's simplex
 NEWTON_STEPS = 8  # of the digamma function's inverse
@@ -125,7 +126,7 @@ class CodeMixing(
         posteriors = [unit.posterior for unit in real if unit.valid]
         if not posteriors:
             raise InputError(
-                f"language critic: none of {len(real)} sentences has a known word; "
+                f"language critic: {counted(len(real), 'sentence')} without a known word; "
                 "fit on other sentences"
             )
         mean_logs = expected_logs(np.array(posteriors)).mean(axis=0)

@@ -33,6 +33,7 @@ from longform.documents import (
 from longform.errors import ConfigError, InputError
 from longform.text.rendering import pack
 from longform.text.sentences import sentences
+from longform.wording import counted
 
 Span = tuple[int, int]
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -85,7 +86,7 @@ class GivenMentions:
         missing = [text for text in texts if text not in self.by_text]
         if missing:
             raise InputError(
-                f"no gold mentions for {len(missing)} texts, first {missing[0][:40]!r}; "
+                f"no gold mentions for {counted(len(missing), 'text')}, first {missing[0][:40]!r}; "
                 "give entries, maybe empty"
             )
         all_mentions = []

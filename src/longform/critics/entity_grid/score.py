@@ -25,6 +25,7 @@ from longform.text.entity_grids import (
 )
 from longform.text.permutations import SHUFFLES, shuffled_orders
 from longform.text.sentences import sentences
+from longform.wording import counted
 
 units_from_predictions = grids_from_predictions
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
@@ -86,7 +87,8 @@ class EntityGrid(
         grids = [grid for grid in real if not grid.empty]
         if not grids:
             raise InputError(
-                f"entity grid: got {len(real)} texts, 0 with entities; give texts with nouns"
+                f"entity grid: got {counted(len(real), 'text')}, 0 with entities; "
+                "give texts with nouns"
             )
         contexts = (SYMBOLS,) * self.history
         counts = np.zeros(SYMBOLS ** (self.history + 1))
@@ -376,7 +378,8 @@ class GridRanker(
         differences = np.concatenate(differences_by_text)
         if not differences.any():
             raise InputError(
-                f"grid ranker: {len(differences_by_text) - 1} texts gave no pair that differs; "
+                f"grid ranker: {counted(len(differences_by_text) - 1, 'text')} gave no pair that "
+                "differs; "
                 "give longer texts with nouns"
             )
         squared_norms = np.sum(differences**2, axis=1)

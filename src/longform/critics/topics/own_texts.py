@@ -10,6 +10,7 @@ from longform.critics.topics.read import read
 from longform.critics.topics.train import fit
 from longform.documents import Document, Predictions
 from longform.errors import InputError
+from longform.wording import counted
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
@@ -29,7 +30,8 @@ def fitted_model(documents: Sequence[Document], topics: int, seed: int) -> Topic
     allowed = len(documents) // TEXTS_PER_TOPIC
     if allowed < 2:
         raise InputError(
-            f"{len(documents)} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed"
+            f"{counted(len(documents), 'text')} to learn topics from; "
+            f"{2 * TEXTS_PER_TOPIC} are needed"
         )
     train = [replace(document, split="train") for document in documents]
     # a line per iteration, and standard output is the caller's

@@ -21,6 +21,7 @@ from longform.statistics.random_streams import generator
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.text.rendering import unpack
+from longform.wording import counted
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
 OUTLIERS = 10  # of a set that a record lists
@@ -144,7 +145,7 @@ class Topics(
         logits, variances = _posteriors(real)
         if not len(logits):
             raise InputError(
-                f"topic critic: none of {len(real)} documents has a known word; "
+                f"topic critic: {counted(len(real), 'document')} without a known word; "
                 "fit on other documents"
             )
         mean, covariance = moments(logits)
