@@ -343,7 +343,8 @@ def combined_scorers(
     names = list(dict.fromkeys(clusters))
     if len(names) < 2:
         raise InputError(
-            f"combined model: {counted(len(names), 'cluster')}, at least two are needed to hold one out"
+            f"combined model: {counted(len(names), 'cluster')}, at least two are needed to hold "
+            "one out"
         )
     rng = generator(name, "regression")
     cut = min(max(1, round(FITTED_SHARE * len(names))), len(names) - 1)

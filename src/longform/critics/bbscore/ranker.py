@@ -157,7 +157,8 @@ def held_out(document: np.ndarray) -> np.ndarray:
     documents = generator("bridge ranker", len(document)).permutation(np.unique(document))
     if len(documents) < 2:
         raise InputError(
-            f"network ranker: {counted(len(documents), 'document')} with pairs, at least 2 are needed; "
+            f"network ranker: {counted(len(documents), 'document')} with pairs, "
+            "at least 2 are needed; "
             "add documents"
         )
     return np.isin(document, documents[: max(1, len(documents) // 10)])

@@ -379,8 +379,7 @@ class GridRanker(
         if not differences.any():
             raise InputError(
                 f"grid ranker: {counted(len(differences_by_text) - 1, 'text')} gave no pair that "
-                "differs; "
-                "give longer texts with nouns"
+                "differs; give longer texts with nouns"
             )
         squared_norms = np.sum(differences**2, axis=1)
         penalty = self.penalty or 1 / float(np.mean(squared_norms))
