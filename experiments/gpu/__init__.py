@@ -14,6 +14,7 @@ JOBS = {  # name of a job -> its module
     "decoders": "experiments.gpu.decoders",
     "cities_and_peps": "experiments.gpu.cities_and_peps",
     "ladder": "experiments.gpu.ladder",
+    "translators": "experiments.gpu.translators",
 }
 # Those that are scales: their modules have ``JOB``, which names the published texts that they read.
-SCALE_JOBS = ("decoders", "cities_and_peps", "ladder")
+SCALE_JOBS = ("decoders", "cities_and_peps", "ladder", "translators")

@@ -1,6 +1,6 @@
 """Stand-ins for what tiny jobs read, in the published formats, all of the synthetic world.
 
-Cities, PEPs, proposals of three kinds, claims, a suite and SmolLM2's file.
+Cities, PEPs, proposals of three kinds, claims, a suite, captions and SmolLM2's file.
 """
 
 import json
@@ -51,6 +51,11 @@ def write(folder: Path) -> None:
     (folder / "suites").mkdir()
     rows = "".join(json.dumps(row) + "\n" for row in schemas())
     (folder / "suites" / "wsc273.jsonl").write_text(rows, encoding="utf-8")
+    # Captions in four languages.
+    (folder / "multi30k").mkdir()
+    for language, lines in captions().items():
+        path = folder / "multi30k" / f"train.{language}"
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     # SmolLM2's file.
     tokenizer = tokenizers.fit(documents=pages, kind="byte_pair", vocab_size=SYMBOLS).tokenizer
     (folder / WEIGHTS).parent.mkdir(parents=True)
@@ -82,6 +87,22 @@ def markdown_proposal(page: Document) -> str:
     for title, section in zip(("Summary", "Motivation", "Rationale"), page.sections, strict=False):
         lines += [f"## {title}", "", " ".join(section.text.split()), ""]
     return "\n".join(lines)
+
+
+def captions() -> dict[str, list[str]]:
+    """Captions by language, one a line: every noun with every verb and every place.
+
+    A word of another language is the English one with that language's ending.
+    """
+    captions: dict[str, list[str]] = {language: [] for language in ("en", "de", "fr", "cs")}
+    for noun in ("dog", "girl", "man", "horse", "boy"):
+        for verb in ("runs", "sits", "jumps", "waits"):
+            for place in ("outside", "nearby", "indoors", "upstairs"):
+                words = ("the", noun, verb, place)
+                for language, lines in captions.items():
+                    ending = "" if language == "en" else language
+                    lines.append(" ".join(word + ending for word in words))
+    return captions
 
 
 def schemas() -> list[dict[str, Any]]:

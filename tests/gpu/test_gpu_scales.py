@@ -17,6 +17,7 @@ from experiments.gpu import (
     ladder,
     pack,
     scale_job,
+    translators,
 )
 from experiments.gpu.frame import NOMINAL, Call, Report
 from longform.documents import Predictions
@@ -215,7 +216,7 @@ def test_six_systems_write_and_two_corpora_are_learnt_at_once():
     assert len({words for group in writing for words in group}) == 12
 
 
-@pytest.mark.parametrize("job", [decoders, cities_and_peps, ladder])
+@pytest.mark.parametrize("job", [decoders, cities_and_peps, ladder, translators])
 def test_a_job_fits_into_half_an_hour_by_its_own_prediction(job):
     plan = job.plan(False)
     for part in plan:
