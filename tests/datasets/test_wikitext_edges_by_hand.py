@@ -18,6 +18,9 @@ SHOWN = {
     "a '''''b'' c": "a b c",
     "'''''both": "both",
     "a''''b'''": "a'b",
+    "''''b": "'b",
+    "x '''y ''''b ''c '''d": "x y ''b c d",
+    "to à'''x b'''y'' z '''d": "to àx b'y z d",
     "''''''x": "'x",
     # links
     "[[a|b [[c|d]] e]] f": "b d e f",

@@ -266,24 +266,26 @@ def _without_quotes(line: str) -> str:
     bold = sum(length in (3, 5) for length in markup.values())
     italic = sum(length in (2, 5) for length in markup.values())
     if bold % 2 and italic % 2:
-        apostrophe = _bold_with_apostrophe(line, markup)
+        apostrophe = _bold_with_apostrophe(line, shown, markup)
         if apostrophe is not None:
             shown[apostrophe] += 1
     return _QUOTES.sub(lambda run: "'" * shown[run.start()] or GONE, line)
 
 
-def _bold_with_apostrophe(line: str, markup: Mapping[int, int]) -> int | None:
+def _bold_with_apostrophe(
+    line: str, shown: Mapping[int, int], markup: Mapping[int, int]
+) -> int | None:
     """Which bold of an unbalanced line is an apostrophe and italic, as in ``l'''amour''``.
 
-    The rule is that of ``doQuotes`` in MediaWiki's parser, which looks at two characters before
-    each bold: a blank; one character after a blank, which is a word of one letter; or anything
-    else, a word. The start of a line is no blank, so a letter alone at it counts as a word, there
-    as here. Two cases differ: MediaWiki counts bytes, so "é" is no letter alone, and the first of
-    four apostrophes, which is shown, is for it the character before the bold.
+    The rule is that of ``doQuotes`` in MediaWiki's parser, which looks at two bytes before each
+    bold: a blank; one byte after a blank, which is a word of one letter; or anything else, a word.
+    So "é" is no letter alone, nor is one at the start of a line, which is no blank; and the first
+    of four apostrophes, which is shown, is one after a blank.
 
     Args:
         line: with its apostrophes.
-        markup: of each run of apostrophes its start and how many of them are markup.
+        shown: of each run of apostrophes its start and how many of them are shown.
+        markup: how many are markup.
 
     Returns:
         The start of the run, the first after a letter, else after a word, else after a blank; None
@@ -293,10 +295,11 @@ def _bold_with_apostrophe(line: str, markup: Mapping[int, int]) -> int | None:
     for start, length in markup.items():
         if length != 3:
             continue
-        before = line[:start][-2:]  # fewer than two characters at the start of the line
-        if before.endswith(" "):
+        visible = line[:start][-2:] + "'" * shown[start]
+        before = visible.encode("utf-8", "surrogatepass")[-2:]  # fewer at the start of the line
+        if before.endswith(b" "):
             candidates.setdefault("after a blank", start)
-        elif before[:-1] == " ":
+        elif before[:-1] == b" ":
             candidates.setdefault("after a letter", start)
         else:
             candidates.setdefault("after a word", start)
