@@ -116,6 +116,7 @@ TEMPLATES = {
     "{{URL|http://www.foo.com/}} {{official website|http://a.b}}": "foo.com Official website",
     "{{flag|Iran}} {{flagicon|US}} won": "Iran won",
     "{{USS|Hornet|CV-12|6}} {{HMS|Ajax|22}}": "USS Hornet HMS Ajax (22)",
+    "{{USS|Hornet||3}} and {{USS|Hornet|CV-12|3}}": "Hornet and Hornet (CV-12)",
     "{{sic|teh}} {{sic|hide=y|foo}} {{okina}}a": "teh [sic] foo ʻa",
     "{{quote|We are here.|Bob|Book}}after": "We are here.\n— Bob, Book\nafter",
     "{{coord|31|50|N|37|17|W}}{{coord|1|2|display=title}}": "31°50′N 37°17′W",

@@ -336,6 +336,13 @@ CONVERSIONS = {
     "2000|m|ftin": "2,000 metres (6,561 ft 8 in)",
     "2|x|3|m|ftin": "2 by 3 metres (6 ft 7 in × 9 ft 10 in)",
     "9999|km|mi|comma=off": "9999 kilometres (6213 mi)",
+    "1000|m|ft|comma=off|abbr=on": "1000 m (3300 ft)",
+    "1000|,|2000|m|ft|comma=off": "1000, 2000 metres (3300, 6600 ft)",
+    "5000|mi|km|comma=off|order=flip": "8000 kilometres (5000 mi)",
+    "20000|m|ftin|comma=off": "20000 metres (65616 ft 10 in)",
+    "5|mi|km|abbr=values": "5 (8.0)",
+    "5|mi|km|abbr=values|order=flip": "8.0 (5)",
+    "5|by|6|ft|m|abbr=values": "5 by 6 (1.5 × 1.8)",
     # names, symbols and multiples
     "5|e6km|e6mi|abbr=on": "5×10^6 km (3.1×10^6 mi)",
     "5|e6km|e6mi|abbr=off": "5 million kilometres (3.1 million miles)",

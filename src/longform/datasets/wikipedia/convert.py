@@ -126,6 +126,8 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     if parsed is None:
         return None
     source, rest = parsed
+    if named.get("comma") == "off":
+        source = _without_commas(source)
     # 2. Behind it stand codes of output units, words for the middle, and digits after the point.
     codes, places = [], []
     for part in rest:
@@ -151,6 +153,15 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     if show in ("number", "output number only"):
         return outputs[0][0][0]
     return _side_by_side(first, second, show)
+
+
+def _without_commas(source: _Input) -> _Input:
+    """The input with its thousands in one piece; the comma of a range stays."""
+    values = []
+    for value in source.values:
+        values.append(replace(value, shown=value.shown.replace(",", "")))
+    shown = None if source.shown is None else source.shown.replace(",", "")
+    return replace(source, values=tuple(values), shown=shown)
 
 
 def _side_by_side(first: str, second: str, show: str) -> str | None:
@@ -190,6 +201,8 @@ def _flipped(
     first = _named(numbers, target, named, text)
     if source.shown is not None:
         shown_input = source.shown
+    elif named.get("abbr") == "values":
+        shown_input = _values(source, 1)
     elif named.get("abbr") in ("off", "none") and "cvt" not in named:
         name = _name(source.unit, source.values[-1], named, several=source.several)
         shown_input = _values(source, 1, name)
@@ -304,6 +317,8 @@ def _output(source: _Input, target: Unit, named: Mapping[str, str], places: int 
     if named.get("comma") == "off":
         numbers = [shown.replace(",", "") for shown in numbers]
     # 2. The unit.
+    if named.get("abbr") == "values":
+        return numbers, _joined(numbers, source.words, 1, "")
     name = _symbol(target)
     by_name = named.get("abbr") in ("off", "none", "in") or (
         named.get("disp") == "or" and "abbr" not in named and not _is_temperature(target)
@@ -350,8 +365,9 @@ def _two_units(source: _Input, target: Unit, named: Mapping[str, str]) -> _Outpu
     for value in source.values:
         total = math.floor(converted(abs(value.number), source.unit, smaller) + 0.5)
         count, rest = divmod(total, times)
+        shown = str(count) if named.get("comma") == "off" else f"{count:,}"
         text = f"{rest} {smaller.symbol}"
-        texts.append(f"{count:,} {larger.symbol} {text}" if count else text)
+        texts.append(f"{shown} {larger.symbol} {text}" if count else text)
     return texts, _joined(texts, source.words, 1, "")
 
 
@@ -416,8 +432,6 @@ def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
         return source.shown + middle
     # 1. Its values, perhaps in words.
     values = _values(source, 0)
-    if named.get("comma") == "off":
-        values = values.replace(",", "")
     if named.get("spell") in ("in", "on", "In", "On"):
         words = None if source.several else spelt(source.values[0])
         if words is None:
@@ -467,7 +481,7 @@ def _named(numbers: list[str], target: Unit, named: Mapping[str, str], symbols: 
         symbols: the output with the unit's symbol.
     """
     abbreviation = named.get("abbr", "")
-    brief = abbreviation in ("on", "in") or "cvt" in named
+    brief = abbreviation in ("on", "in", "values") or "cvt" in named
     brief = brief or (_is_temperature(target) and abbreviation not in ("off", "none", "out"))
     if brief or target.code in _COMPOSITE_OUTPUT:
         return symbols

@@ -56,7 +56,7 @@ def _ship(arguments: Arguments) -> str | None:
 
     ``{{USS|Hornet|CV-12}}``, or ``{{ship|USS|Hornet|CV-12}}``, is "USS Hornet (CV-12)". Behind the
     hull number the format may stand: 1 hull number, 2 name, 3 name and hull number, 5 prefix and
-    hull number, 6 prefix and name.
+    hull number, 6 prefix and name. A ship without a hull number has no brackets.
     """
     # 1. The prefix is the first parameter, or the template's own name.
     if arguments.name in ("ship", "ship1"):
@@ -70,12 +70,13 @@ def _ship(arguments: Arguments) -> str | None:
         return None
     # 2. The text in each format.
     start = f"{prefix} " if prefix else ""
+    whole = f"{name} ({hull})" if hull else name
     texts = {
-        "": f"{start}{name} ({hull})" if hull else f"{start}{name}",
+        "": f"{start}{whole}",
         "1": hull,
         "2": name,
-        "3": f"{name} ({hull})",
-        "5": f"{start}{hull}",
+        "3": whole,
+        "5": f"{start}{hull}" if hull else "",
         "6": f"{start}{name}",
     }
     return texts.get(format_number) or None
