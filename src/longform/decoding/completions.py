@@ -91,12 +91,9 @@ def generate(
         for article in articles:
             for k, section in enumerate(article.sections):
                 prompt = opening(section.text, splitter, prompt_sentences)
-                if prompt is None:
-                    continue
-                length = len(encode(to_lines(section.text), tokenizer)) + 1
-                ids = [*start, *encode(prompt, tokenizer)]
-                rng = generator("completion", seed, name, source, article.id, k)
-                jobs.append(_Job((article.id, k), ids, length, prompt, rng))
+                if prompt is not None:
+                    rng = generator("completion", seed, name, source, article.id, k)
+                    jobs.append(_job(article, k, prompt, tokenizer, rng))
         # 2. Their completions.
         path = None if scratch is None else scratch / f"sections-{source}.jsonl"
         _complete(jobs, network, DECODERS[decoder], end_token, batch, path)
@@ -106,12 +103,7 @@ def generate(
             texts[job.key] = whole_sentences(str(completion), job.prompt)
         # 3. The articles with these.
         for article in articles:
-            sections = []
-            for k, section in enumerate(article.sections):
-                text = texts.get((article.id, k), section.text)
-                sections.append(replace(section, text=text))
-            side = replace(article, id=f"{article.id}-{source}", sections=tuple(sections))
-            sides[article.id].append(side)
+            sides[article.id].append(_machine_side(article, source, texts))
         counts["sections_completed"] += len(jobs)
         counts["sections_kept"] += num_sections - len(jobs)
         print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
@@ -206,6 +198,29 @@ class _Job:
     length: int
     prompt: str
     rng: np.random.Generator
+
+
+def _job(article: Document, k: int, prompt: str, tokenizer: Any, rng: np.random.Generator) -> _Job:
+    """The k-th section of an article, to be as long as it is now with a token for its end."""
+    section = article.sections[k]
+    length = len(encode(to_lines(section.text), tokenizer)) + 1
+    ids = [*start_ids(tokenizer), *encode(prompt, tokenizer)]
+    return _Job((article.id, k), ids, length, prompt, rng)
+
+
+def _machine_side(article: Document, source: str, texts: Mapping[tuple[str, int], str]) -> Document:
+    """An article with completed sections, the others as people wrote them.
+
+    Args:
+        article: people's.
+        source: of the completions; it ends the id.
+        texts: completed sections by the article's id and their number.
+    """
+    sections = []
+    for k, section in enumerate(article.sections):
+        text = texts.get((article.id, k), section.text)
+        sections.append(replace(section, text=text))
+    return replace(article, id=f"{article.id}-{source}", sections=tuple(sections))
 
 
 def _complete(

@@ -7,6 +7,7 @@ formed before anything is decoded and written when they are done.
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,19 +173,14 @@ def generate(
     end = end_of_writing(tokenizer, f"generate {name}")
     # 1. The prompts that can be used.
     chosen = [document for document in prefixes if split is None or document.split == split]
-    chosen = chosen[:documents]
+    candidates = []
+    for document in chosen[:documents]:
+        candidates.append(_prompt_of(document, tokenizer, splitter, title_from, prompt, new_tokens))
     window = capacity.positions(network)
-    prompts: list[_Prompt] = []
-    counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
-    for document in chosen:
-        candidate = _prompt_of(document, tokenizer, splitter, title_from, prompt, new_tokens)
-        fault = _fault(candidate, prompt, new_tokens, window)
-        counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
-        if not fault:
-            prompts.append(candidate)
+    prompts, counts = _usable(candidates, prompt, new_tokens, window)
     if not prompts:
         raise BadInput(
-            f"generate {name}: no prefix of {len(chosen)} can be used "
+            f"generate {name}: no prefix of {len(candidates)} can be used "
             f"({counts['prefixes_too_long']} too long for the model's {window} tokens and the "
             f"{new_tokens} to be written, {counts['prefixes_empty']} empty, "
             f"{counts['prefixes_untitled']} untitled); give others, or write fewer tokens"
@@ -199,51 +195,116 @@ def generate(
     # 3. The continuations, batch by batch.
     delays = any(isinstance(strategy, Delayed) for strategy in settings.values())
     ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size) if delays else None
-
-    def make(part: Sequence[_Row]) -> Drafts:
-        strategy = settings[part[0].setting]
-        read_ids = [row.prompt.ids for row in part]
-        if isinstance(strategy, Human):
-            continuations = [row.prompt.reference for row in part]
-        else:
-            rngs = []
-            for row in part:
-                key = (seed, name, row.setting, row.prompt.document.id, row.repeat)
-                rngs.append(generator("decoding", *key))
-            continuations = decode(network, read_ids, strategy, new_tokens, rngs, end, ends)
-        drafts = []
-        log_probs = token_log_probs(network, read_ids, continuations)
-        for ids, (nats, before) in zip(continuations, log_probs, strict=True):
-            drafts.append({"ids": list(ids), "nats": nats, "prefix_nats": before})
-        return drafts
-
-    drafts = _in_batches(rows, batch, make, scratch, name)
-    # 4. What is counted of them.
+    writer = _Writer(network, settings, new_tokens, (seed, name), end, ends)
+    drafts = _in_batches(rows, batch, writer.drafts, scratch, name)
+    # 4. Documents and what is counted of them.
     texts = [str(tokenizer.decode(draft["ids"])) for draft in drafts]
-    by_models, delayed = [], []
-    for row, draft in zip(rows, drafts, strict=True):
-        if not isinstance(settings[row.setting], Human):
-            by_models.append(draft["ids"])
-        if isinstance(settings[row.setting], Delayed):
-            delayed.append(draft["ids"])
-    counts["empty"] = sum(not text.strip() for text in texts)
-    counts["cut_short"] = sum(len(ids) < new_tokens for ids in by_models)
-    counts["tokens"] = sum(map(len, by_models))
-    counts["guarded_points"] = 0
-    if ends is not None:
-        counts["guarded_points"] = sum(map(ends.guarded, delayed))
-    # 5. Documents.
-    written_documents = []
+    continued_documents = []
     for row, text in zip(rows, texts, strict=True):
-        written_documents.append(_document(name, row, text, tokenizer))
+        continued_documents.append(_document(name, row, text, tokenizer))
     facts = {
         "corpus": name,
         "decoders": {key: dict(decoder) for key, decoder in decoders.items()},
         "repeats": times,
         "new_tokens": new_tokens,
         **counts,
+        "empty": sum(not text.strip() for text in texts),
+        **writer.counts(rows, drafts),
     }
-    return Corpus(written_documents, _truth(rows, drafts, tokenizer), facts)
+    return Corpus(continued_documents, _truth(rows, drafts, tokenizer), facts)
+
+
+def _usable(
+    candidates: Sequence[_Prompt], prompt: str, new_tokens: int, window: int | None
+) -> tuple[list[_Prompt], dict[str, int]]:
+    """The prompts that can be used, and how many of them and of the others there are.
+
+    Args:
+        candidates: of all articles.
+        prompt: one of ``PROMPTS``.
+        new_tokens: of a continuation.
+        window: tokens that the model can read, None for any number.
+    """
+    prompts = []
+    counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
+    for candidate in candidates:
+        fault = _fault(candidate, prompt, new_tokens, window)
+        if fault:
+            counts[f"prefixes_{fault}"] += 1
+        else:
+            counts["prefixes"] += 1
+            prompts.append(candidate)
+    return prompts, counts
+
+
+Drafts = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """What continues prompts.
+
+    Attributes:
+        network: the language model.
+        settings: of decoders, by name.
+        new_tokens: of a continuation.
+        stream: first names of the random numbers: seed and corpus.
+        end: the token that ends a text.
+        ends: of sentences, for decoders that wait for one; None where there is no such decoder.
+    """
+
+    network: Any
+    settings: Mapping[str, Strategy]
+    new_tokens: int
+    stream: tuple[int, str]
+    end: int
+    ends: SentenceEnds | None
+
+    def drafts(self, rows: Sequence[_Row]) -> Drafts:
+        """A batch of one decoder: tokens, their log-probabilities, and that of the prompt.
+
+        What people wrote is read by the model as if it were its own.
+        """
+        strategy = self.settings[rows[0].setting]
+        read_ids = [row.prompt.ids for row in rows]
+        # 1. The continuations; each has random numbers of its own.
+        if isinstance(strategy, Human):
+            continuations = [row.prompt.reference for row in rows]
+        else:
+            rngs = []
+            for row in rows:
+                key = (*self.stream, row.setting, row.prompt.document.id, row.repeat)
+                rngs.append(generator("decoding", *key))
+            continuations = decode(
+                self.network, read_ids, strategy, self.new_tokens, rngs, self.end, self.ends
+            )
+        # 2. Their log-probabilities under the model.
+        drafts = []
+        log_probs = token_log_probs(self.network, read_ids, continuations)
+        for ids, (nats, before) in zip(continuations, log_probs, strict=True):
+            drafts.append({"ids": list(ids), "nats": nats, "prefix_nats": before})
+        return drafts
+
+    def counts(self, rows: Sequence[_Row], drafts: Drafts) -> dict[str, int]:
+        """What is counted of the continuations that models wrote.
+
+        Returns:
+            How many are shorter than they should be, how many tokens all have, and at how many full
+            stops a delayed decoder did not take a sentence to end.
+        """
+        by_models = []
+        delayed = []
+        for row, draft in zip(rows, drafts, strict=True):
+            strategy = self.settings[row.setting]
+            if not isinstance(strategy, Human):
+                by_models.append(draft["ids"])
+            if isinstance(strategy, Delayed):
+                delayed.append(draft["ids"])
+        return {
+            "cut_short": sum(len(ids) < self.new_tokens for ids in by_models),
+            "tokens": sum(map(len, by_models)),
+            "guarded_points": 0 if self.ends is None else sum(map(self.ends.guarded, delayed)),
+        }
 
 
 def _prompt_of(
@@ -288,9 +349,6 @@ def _document(name: str, row: _Row, text: str, tokenizer: Any) -> Document:
     )
     unit = f"{name}-{row.setting}-{prompt.document.id}-{row.repeat}"
     return Document(unit, "generated", sections)
-
-
-Drafts = list[dict[str, Any]]
 
 
 def _in_batches(
