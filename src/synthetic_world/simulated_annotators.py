@@ -238,8 +238,8 @@ def read(
     for system in systems:
         candidates = []
         for document in documents:
-            is_its = len(systems) == 1 or document.id.startswith(f"{system}/")
-            if document.split in splits and is_its:
+            is_by_system = len(systems) == 1 or document.id.startswith(f"{system}/")
+            if document.split in splits and is_by_system:
                 candidates.append(document)
         order = generator("human study", system, seed).permutation(len(candidates))
         selected = sorted(order[:per_system].tolist())
@@ -254,19 +254,13 @@ def read(
     everything: list[Document] = []
     for members in chosen.values():
         everything.extend(members)
-    chains: dict[str, Sequence[str]] = {}
-    unread = []
-    for document in everything:
-        titles = tuple(section.title or "" for section in document.sections)
-        if document.split != "generated":
-            chains[document.id] = titles
-        if document.split == "generated" or "" in titles:
-            unread.append(document)
-    if unread:
+    chains = _own_titles(everything)
+    untitled = [document for document in everything if document.id not in chains]
+    if untitled:
         from longform.critics.section_order.read import read as read_titles
 
         predictions = read_titles(
-            documents=unread, reader=reader, name=name, splits=splits, max_length=max_length
+            documents=untitled, reader=reader, name=name, splits=splits, max_length=max_length
         )
         for chain in chains_from_predictions(predictions):
             chains[chain.unit_id] = chain.symbols
@@ -274,11 +268,7 @@ def read(
     planted = planted_domain(domain).chain
     rule = ChainRule(planted.types, planted.transitions, least)
     panel = [Annotator(**settings) for settings in annotators]
-    cut = set()
-    if truth is not None and "cut" in truth:
-        for document, is_cut in zip(documents, truth["cut"], strict=True):
-            if is_cut:
-                cut.add(document.id)
+    cut = _cut_ids(documents, truth)
     rows: list[dict[str, Any]] = []
     for system, members in chosen.items():
         chains_of_system = {document.id: chains[document.id] for document in members}
@@ -292,6 +282,27 @@ def read(
             cut=cut,
         )
     return to_predictions(rows, {document.id: document.split for document in everything})
+
+
+def _own_titles(documents: Sequence[Document]) -> dict[str, Sequence[str]]:
+    """Titles of texts that people wrote, by id; those with an untitled section are left out."""
+    chains: dict[str, Sequence[str]] = {}
+    for document in documents:
+        titles = tuple(section.title or "" for section in document.sections)
+        if document.split != "generated" and "" not in titles:
+            chains[document.id] = titles
+    return chains
+
+
+def _cut_ids(documents: Sequence[Document], truth: Mapping[str, np.ndarray] | None) -> set[str]:
+    """The ids of documents that were cut at a limit of length, where truth says it."""
+    if truth is None or "cut" not in truth:
+        return set()
+    cut = set()
+    for document, is_cut in zip(documents, truth["cut"], strict=True):
+        if is_cut:
+            cut.add(document.id)
+    return cut
 
 
 def to_predictions(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str]) -> Predictions:

@@ -155,7 +155,39 @@ def select(
             "pass a list or a re-iterable reader"
         )
     # Steps 1 to 3.
-    dropped, removed = Counter[str](), Counter[str]()
+    passed, dropped, removed = _outlines(articles, filters, count)
+    # Step 4.
+    splits = {unit: outline.split for unit, outline in passed.items()}
+    if splitter:
+        splits = dict(zip(passed, splitter(list(passed)), strict=True))
+    lengths_of = _with_frequent_titles(passed, splits, filters.min_title_count)
+    dropped["infrequent title"] += len(passed) - len(lengths_of)
+    # The texts themselves, by a second reading.
+    documents: dict[str, Document] = {}
+    for article in articles:
+        if article.id not in lengths_of or article.id in documents:
+            continue
+        document, _ = cleaned(article, filters.removed)
+        if len(document.sections) == len(lengths_of[article.id]):
+            documents[article.id] = replace(document, split=splits[article.id])
+    lengths = [lengths_of[unit] for unit in documents]
+    return Selection(list(documents.values()), lengths, +dropped, removed)
+
+
+def _outlines(
+    articles: Iterable[Document], filters: Filters, count: Callable[[str], int]
+) -> tuple[dict[str, _Outline], Counter[str], Counter[str]]:
+    """Steps 1 to 3.
+
+    Args:
+        articles, filters, count: of :func:`select`.
+
+    Returns:
+        The articles that pass, by id; how many do not, by reason; and the deleted sections, by
+        title.
+    """
+    dropped = Counter[str]()
+    removed = Counter[str]()
     passed: dict[str, _Outline] = {}
     for article in articles:
         document, deleted = cleaned(article, filters.removed)
@@ -170,30 +202,29 @@ def select(
         else:
             lengths = np.array(counts, dtype=np.int64)
             passed[article.id] = _Outline(document.split, titles, lengths)
-    # Step 4, by the titles of split train.
-    splits = {unit: outline.split for unit, outline in passed.items()}
-    if splitter:
-        splits = dict(zip(passed, splitter(list(passed)), strict=True))
+    return passed, dropped, removed
+
+
+def _with_frequent_titles(
+    outlines: Mapping[str, _Outline], splits: Mapping[str, str], min_count: int
+) -> dict[str, np.ndarray]:
+    """Step 4: tokens of each section of the articles whose titles are all frequent, by id.
+
+    Args:
+        outlines: of the articles, by id.
+        splits: of the articles, by id; titles are counted in split train.
+        min_count: how often a frequent title stands there.
+    """
     title_counts = Counter[str]()
-    for unit, outline in passed.items():
+    for unit, outline in outlines.items():
         if splits[unit] == "train":
             title_counts.update(outline.titles)
-    frequent = {title for title, n in title_counts.items() if n >= filters.min_title_count}
+    frequent = {title for title, n in title_counts.items() if n >= min_count}
     lengths_of = {}
-    for unit, outline in passed.items():
+    for unit, outline in outlines.items():
         if frequent.issuperset(outline.titles):
             lengths_of[unit] = outline.lengths
-    dropped["infrequent title"] += len(passed) - len(lengths_of)
-    # The texts themselves, by a second reading.
-    documents: dict[str, Document] = {}
-    for article in articles:
-        if article.id not in lengths_of or article.id in documents:
-            continue
-        document, _ = cleaned(article, filters.removed)
-        if len(document.sections) == len(lengths_of[article.id]):
-            documents[article.id] = replace(document, split=splits[article.id])
-    lengths_kept = [lengths_of[unit] for unit in documents]
-    return Selection(list(documents.values()), lengths_kept, +dropped, removed)
+    return lengths_of
 
 
 def _reason_to_drop(titles: Sequence[str], lengths: Sequence[int], filters: Filters) -> str:

@@ -71,19 +71,8 @@ def build(
         )
     # 1. Read the articles of each file.
     paths = {split: raw / file for split, file in files.items()} if files else {"": raw}
-    documents: list[Document] = []
-    dropped, counts = Counter[str](), Counter[str]()
-    for split, path in paths.items():
-        kind = "article" if ".json" in path.suffixes else "line"
-        for number, article in enumerate(_articles(path, counts), 1):
-            sections = article if isinstance(article, str) else _usable(article)
-            if isinstance(sections, str):
-                dropped[sections] += 1
-                continue
-            unit = f"{kind}-{number:05d}"
-            if split:
-                unit = f"{split}-{unit}"
-            documents.append(Document(unit, split or "train", sections))
+    counts = Counter[str]()
+    documents, dropped = _read_files(paths, counts)
     num_read = len(documents) + dropped.total()
     if not documents:
         raise InputError(
@@ -128,6 +117,33 @@ def build(
     return Corpus(documents, {"sentences": sentences}, facts)
 
 
+def _read_files(
+    paths: Mapping[str, Path], counts: Counter[str]
+) -> tuple[list[Document], Counter[str]]:
+    """The usable articles of all files, and how many are not usable, by reason.
+
+    Args:
+        paths: of the files by their split; "" of one file for all, whose articles are of split
+            train.
+        counts: of what the readers count is added to.
+    """
+    documents = []
+    dropped = Counter[str]()
+    for split, path in paths.items():
+        kind = "article" if ".json" in path.suffixes else "line"
+        for number, article in enumerate(_articles(path, counts), 1):
+            # Sections, or the reason why there are none.
+            sections = article if isinstance(article, str) else _usable(article)
+            if isinstance(sections, str):
+                dropped[sections] += 1
+                continue
+            unit = f"{kind}-{number:05d}"
+            if split:
+                unit = f"{split}-{unit}"
+            documents.append(Document(unit, split or "train", sections))
+    return documents, dropped
+
+
 def _split(documents: Sequence[Document], shares: Mapping[str, float], seed: int) -> list[Document]:
     """The documents, those of split train split by seed."""
     ids = [document.id for document in documents if document.split == "train"]
@@ -141,6 +157,7 @@ def _longest_section(document: Document) -> int:
 
 
 def _num_sentences(document: Document, splitter: str) -> int:
+    """How many sentences all its sections have."""
     return sum(len(SPLITTERS[splitter](section.text)) for section in document.sections)
 
 
@@ -181,7 +198,7 @@ def _line_article(line: str, marked: bool) -> Titled | str:
 def _usable(sections: Titled) -> tuple[Section, ...] | str:
     """Sections that begin with an abstract (or have no titles) and are not empty.
 
-    Or what is wrong.
+    A text instead says what is wrong with them.
     """
     if not sections:
         return "no sections"

@@ -123,13 +123,7 @@ def generate(
         "context_overlap": (overlap, 1, visible - 1),
         "top_k": (top_k, 0, 10**9),
     }
-    for setting, (value, lowest, highest) in ranges.items():
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        if not is_whole or not lowest <= value <= highest:
-            raise BadInput(
-                f"generate {name}: {setting} is {value!r}, allowed is {lowest} to {highest}; "
-                "fix the entry"
-            )
+    _check_ranges(ranges, name)
     if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
         raise BadInput(
             f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry"
@@ -153,10 +147,37 @@ def generate(
             predict(sampler, attempts, len(attempts))
     # 3. The corpus of what is well-formed.
     records = finished(scratch)
-    articles, cut = [], []
+    return _corpus_of([records[index] for index in range(documents)], name)
+
+
+def _check_ranges(ranges: Mapping[str, tuple[Any, int, int]], name: str) -> None:
+    """Raises BadInput: a setting is no whole number within its range.
+
+    Args:
+        ranges: value, lowest and highest number of each setting, by its name.
+        name: of the corpus.
+    """
+    for setting, (value, lowest, highest) in ranges.items():
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        if not is_whole or not lowest <= value <= highest:
+            raise BadInput(
+                f"generate {name}: {setting} is {value!r}, allowed is {lowest} to {highest}; "
+                "fix the entry"
+            )
+
+
+def _corpus_of(records: Sequence[Mapping[str, Any]], name: str) -> Corpus:
+    """The corpus that :func:`generate` returns.
+
+    Args:
+        records: of the last attempt at each document, in the order of indices; those without
+            sections have failed.
+        name: of the corpus.
+    """
+    articles = []
+    cut = []
     facts = {"documents": 0, "failed": 0, "redraws": 0, "cut": 0, "tokens": 0}
-    for index in range(documents):
-        record = records[index]
+    for record in records:
         facts["redraws"] += record["attempt"]
         if not record["sections"]:
             facts["failed"] += 1

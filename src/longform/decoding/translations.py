@@ -79,10 +79,11 @@ def generate(
     for pair in pairs:
         sources.append([*translator.subwords.encode(sides_of(pair)[0]).ids, END])
     order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))
-    # 2. Translate batch by batch, with random numbers up to each sentence's limit.
+    # 2. Translate batch by batch.
     tokens: dict[int, list[int]] = {}
     for first in range(0, len(order), batch):
         members = order[first : first + batch]
+        # Random numbers of each sentence, as many as its translation may have tokens.
         uniforms = []
         for i in members:
             limit = min(LONGER * len(sources[i]) + ROOM, network.shape.positions)
@@ -91,13 +92,16 @@ def generate(
         source = padded([sources[i] for i in members], PAD)
         source = source.to(network.embedding.weight.device)
         tokens |= zip(members, write(network, source, uniforms, temperature), strict=True)
-    # 3. Documents in the order of the pairs.
+    # 3. Documents in the order of the pairs; without an end a translation was cut at its limit.
     documents = []
     cut = empty = 0
     for i, pair in enumerate(pairs):
         ids = tokens[i]
-        cut += END not in ids
-        text = translator.subwords.decode(ids[: ids.index(END)] if END in ids else ids)
+        if END in ids:
+            ids = ids[: ids.index(END)]
+        else:
+            cut += 1
+        text = translator.subwords.decode(ids)
         empty += not text
         source_side = Section(translation.SOURCE, sides_of(pair)[0])
         target_side = Section(translation.TARGET, text)

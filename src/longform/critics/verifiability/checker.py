@@ -130,7 +130,7 @@ class PageIndex:
 
     @staticmethod
     def _transpose(folder: Path, vocabulary: int, lengths: np.ndarray, sizes: np.ndarray) -> None:
-        """Counts by page -> weights by word, some pages at a time.
+        """Write the weights by word of counts by page, some pages at a time.
 
         Args:
             folder: where both lie.
@@ -144,6 +144,7 @@ class PageIndex:
             parts.append(slice(start, min(start + PART, pages)))
 
         def read(name: str, part: slice) -> np.ndarray:
+            """The column or the count of each distinct word of some pages, page by page."""
             first, last = int(ends[part.start]), int(ends[part.stop])
             return np.fromfile(folder / f"{name}.partial", np.int32, last - first, offset=4 * first)
 
@@ -154,31 +155,33 @@ class PageIndex:
         idf = [math.log(1 + (pages - n + 0.5) / (n + 0.5)) for n in starts[1:].tolist()]
         idf32 = np.array(idf, np.float32)
         np.cumsum(starts, out=starts)
-        # 2. The weights, sorted by word part by part. A file of nothing cannot be mapped.
+        # 2. The files that are filled. A file of nothing cannot be mapped.
         shape = (max(int(ends[-1]), 1),)
         create = np.lib.format.open_memmap
         postings = create(folder / "postings.npy", "w+", np.int32, shape)
         weights = create(folder / "weights.npy", "w+", np.float32, shape)
         largest = np.zeros(vocabulary, np.float32)
         mean_length = max(lengths.sum(), 1) / max(pages, 1)
-        heads = starts[:-1].copy()  # next free posting of each word
+        next_free = starts[:-1].copy()  # posting of each word
         for part in parts:
+            # 3. The weights of these pages (BM25).
             columns = read("columns", part)
             times = read("counts", part).astype(np.float32)
             saturation = K1 * ((1 - B) + B * lengths[part] / mean_length)
             saturation = np.repeat(saturation, sizes[part])
             part_weights = (idf32[columns] * (times / (saturation + times))).astype(np.float32)
             np.maximum.at(largest, columns, part_weights)
+            # 4. Sorted by word, each behind the postings that its word has already.
             rows = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), sizes[part])
             order = np.argsort(columns, kind="stable")
             distinct, first, counts = np.unique(
                 columns[order], return_index=True, return_counts=True
             )
-            targets = np.repeat(heads[distinct] - first, counts) + np.arange(len(order))
+            targets = np.repeat(next_free[distinct] - first, counts) + np.arange(len(order))
             postings[targets] = rows[order]
             weights[targets] = part_weights[order]
-            heads[distinct] += counts
-        # 3. Onto the disk.
+            next_free[distinct] += counts
+        # 5. Onto the disk.
         postings.flush()
         weights.flush()
         np.save(folder / "starts.npy", starts)
