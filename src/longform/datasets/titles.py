@@ -190,8 +190,10 @@ def _outlines(
     removed = Counter[str]()
     passed: dict[str, _Outline] = {}
     for article in articles:
+        # 1. Sections that no article keeps are deleted.
         document, deleted = cleaned(article, filters.removed)
         removed.update(deleted)
+        # 2. The article passes by the titles and lengths of those that are left.
         titles = tuple(section.title or "" for section in document.sections)
         counts = [count(to_lines(section.text)) for section in document.sections]
         reason = _reason_to_drop(titles, counts, filters)

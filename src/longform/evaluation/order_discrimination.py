@@ -239,7 +239,7 @@ def order_measurements(
             views.append(view)
             fitted[head] = _fitted(scorer, view.train, learn_from)
         for task in all_tasks:
-            # 3. What it makes of each task.
+            # 3. What it makes of each task, head by head.
             label = task.name if isinstance(task, ShuffleTask) else task
             metrics = {}
             all_statistics = {}

@@ -54,8 +54,19 @@ def _combine(
 ):  # pragma: no cover - compiled
     """out = sum over parts i of e^scales[rows[i]] vectors[rows[i]] * joint[parts[i]], normalised.
 
-    ``total[i]`` bounds the logarithm of part i from above; the largest bound sets the working
-    scale. Returns the scale of ``out``.
+    Args:
+        parts: int64 (parts,), rows of ``joint``, negative for none; overwritten.
+        rows: int64 (parts,), rows of ``vectors``; overwritten.
+        total: float64 (parts,), bounds of the logarithm of each part from above; the largest one
+            sets the working scale; overwritten.
+        vectors, scales: the stored vectors (rows, Z) and what they were divided by, logarithms.
+        joint: the table of segments (G, Z).
+        out: receives the sum, (Z,).
+        floor: what is not above it becomes 0, a share of the largest entry.
+        exact: float64 (Z,), room to sum again in.
+
+    Returns:
+        The scale of ``out``.
     """
     width = joint.shape[1]
     bound = DEAD
@@ -222,8 +233,17 @@ def add_counts(
 ):  # pragma: no cover - compiled
     r"""counts[g] += W[g] * sum over occurrences of $e^{x} \hat b_{start} \hat\beta_{end}$.
 
-    Occurrences are sorted by g, and ``bounds`` delimits those of each of ``grams``; sums run in
-    that order, so they do not depend on how the work is shared out.
+    Occurrences are sorted by g; sums run in that order, so they do not depend on how the work is
+    shared out.
+
+    Args:
+        bounds: those of ``grams[i]`` are numbers ``bounds[i]`` to ``bounds[i + 1]``.
+        grams: rows g of ``joint`` and ``counts``.
+        starts, ends: of each occurrence, rows of ``before`` and of ``after``.
+        exponents: x of each occurrence.
+        before, after: vectors of segments about to start and of those that ended, (rows, Z).
+        joint: the table W of segments, (G, Z).
+        counts: is added to, float64 (G, Z).
     """
     width = joint.shape[1]
     total = np.empty(width, joint.dtype)
@@ -231,6 +251,7 @@ def add_counts(
     left = np.empty(4, np.int64)
     right = np.empty(4, np.int64)
     for i in range(len(grams)):
+        # 1. The sum over the occurrences of one segment, without W.
         g = grams[i]
         for z in range(width):
             total[z] = 0
@@ -263,11 +284,13 @@ def add_counts(
                             f2 * u2[z] * v2[z] + f3 * u3[z] * v3[z]
                         )
                     waiting = 0
+        # 2. Those that still wait.
         for o in range(waiting):
             f = factor[o]
             u = before[left[o]]
             v = after[right[o]]
             for z in range(width):
                 total[z] += f * u[z] * v[z]
+        # 3. Times W.
         for z in range(width):
             counts[g, z] += total[z] * joint[g, z]

@@ -345,6 +345,7 @@ def _full_stop_ends(
         caseless: as of :func:`_sentence_end`.
     """
     last_word = _LAST_WORD.search(text, max(start, position - 40), position)
+    # no word right before it, but a blank, a quotation mark or an opening bracket
     if last_word is None:
         return not after[:1].islower() or caseless
     word, folded = last_word[0], last_word[0].lower()
@@ -368,8 +369,10 @@ def _full_stop_ends(
         return False
     following = text[_next_visible(text, end)]
     number = following.isdigit()
+    # "No. 5", "Fig. 3"
     if folded in BEFORE_NUMBERS and number:
         return False
+    # "on Wed. 5 May", "Mon. May 3"
     if word.istitle() and folded in WEEKDAYS and (number or after.lower()[:3] in MONTHS):
         return False
     capital = caseless or not after[:1].islower()
@@ -378,8 +381,10 @@ def _full_stop_ends(
     # "At 5 a.m. Mr. Smith left" is one
     if after.lower() in HONORIFICS and after[:1].isupper():
         starts = not (alone or _one_phrase(text[start:position]))
+    # "for Acme Inc. The firm" ends, "Acme Inc. of Ohio" and "the U.S. Army" do not
     if folded in EITHER or acronym:
         return starts
+    # "PORTLAND, Ore. -- Two men": a state behind a comma
     if word.istitle() and folded in STATES and _last_visible(text, start, last_word.start()) == ",":
         return starts
     if letter and word.isupper():

@@ -405,40 +405,63 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
     # 2. Their articles.
     shards = Shards(raw / "pages")
     articles = _Articles(shards, list(chain.from_iterable(candidates.values())))
-    # 3. The first of each split that can be taken.
+    # 3. The first of each split that can be taken, none in two splits.
     documents: list[Document] = []
     ranks: list[int] = []
     views: list[int] = []
     years: dict[str, Any] = {}
     taken = set[str]()
     for split, year in YEARS.items():
-        passed_over, missing = Counter[str](), list[str]()
-        num_before = len(documents)
-        for rank, page in enumerate(candidates[split], 1):
-            article = articles.of(page)
-            reason = _reason_to_pass_over(page, article, taken)
-            if reason or article is None:
-                passed_over[reason] += 1
-                if reason == "not in the dump":
-                    missing.append(page.titles[0])
-            else:
-                taken.add(article.id)
-                documents.append(replace(article, split=split))
-                ranks.append(rank)
-                views.append(page.views)
-            if len(documents) - num_before == pages:
-                break
+        ranked_articles, passed_over, missing = _first_articles(
+            candidates[split], articles, pages, taken
+        )
         statistics = {**counts[split], "passed over": passed_over}
-        num_taken = len(documents) - num_before
-        if num_taken < pages:
+        if len(ranked_articles) < pages:
             raise BadInput(
-                f"{raw}: year {year}: {num_taken} of {pages} pages for {split} ({statistics}); "
-                "take a dump of about that year, or lower pages or least"
+                f"{raw}: year {year}: {len(ranked_articles)} of {pages} pages for {split} "
+                f"({statistics}); take a dump of about that year, or lower pages or least"
             )
+        for rank, page, article in ranked_articles:
+            documents.append(replace(article, split=split))
+            ranks.append(rank)
+            views.append(page.views)
         last_rank = {"last rank": ranks[-1], "first not in the dump": missing[:20]}
         years[str(year)] = statistics | last_rank
     facts = {"corpus": name, "years": years, "struck_sentences": shards.struck}
     return Corpus(documents, {"rank": np.array(ranks), "views": np.array(views)}, facts)
+
+
+def _first_articles(
+    candidates: Sequence[RankedPage], articles: "_Articles", count: int, taken: set[str]
+) -> tuple[list[tuple[int, RankedPage, Document]], Counter[str], list[str]]:
+    """The first pages of a year that can be taken.
+
+    Args:
+        candidates: its most visited pages, in order.
+        articles: of these.
+        count: how many are taken at most.
+        taken: ids of articles that are no longer free; those of this year are added.
+
+    Returns:
+        The rank, from 1, the page and the article of each; how many others were passed over, by
+        reason; and the titles of those that are not in the dump.
+    """
+    ranked_articles: list[tuple[int, RankedPage, Document]] = []
+    passed_over = Counter[str]()
+    missing = list[str]()
+    for rank, page in enumerate(candidates, 1):
+        if len(ranked_articles) == count:
+            break
+        article = articles.of(page)
+        reason = _reason_to_pass_over(page, article, taken)
+        if reason or article is None:
+            passed_over[reason] += 1
+            if reason == "not in the dump":
+                missing.append(page.titles[0])
+        else:
+            taken.add(article.id)
+            ranked_articles.append((rank, page, article))
+    return ranked_articles, passed_over, missing
 
 
 class _Articles:
