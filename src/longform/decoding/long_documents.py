@@ -146,8 +146,7 @@ def generate(
         if attempts:
             predict(sampler, attempts, len(attempts))
     # 3. The corpus of what is well-formed.
-    records = finished(scratch)
-    return _corpus_of([records[index] for index in range(documents)], name)
+    return _corpus_of(finished(scratch), documents, name)
 
 
 def _check_ranges(ranges: Mapping[str, tuple[Any, int, int]], name: str) -> None:
@@ -166,19 +165,22 @@ def _check_ranges(ranges: Mapping[str, tuple[Any, int, int]], name: str) -> None
             )
 
 
-def _corpus_of(records: Sequence[Mapping[str, Any]], name: str) -> Corpus:
+def _corpus_of(records: Mapping[int, Mapping[str, Any]], documents: int, name: str) -> Corpus:
     """The corpus that :func:`generate` returns.
 
     Args:
-        records: of the last attempt at each document, in the order of indices; those without
-            sections have failed.
+        records: of the last attempt at each document, by its index; those without sections have
+            failed.
+        documents: how many there are.
         name: of the corpus.
     """
     articles = []
     cut = []
     facts = {"documents": 0, "failed": 0, "redraws": 0, "cut": 0, "tokens": 0}
-    for record in records:
+    for index in range(documents):
+        record = records[index]
         facts["redraws"] += record["attempt"]
+        # every attempt was malformed
         if not record["sections"]:
             facts["failed"] += 1
             continue
