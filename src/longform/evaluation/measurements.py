@@ -154,18 +154,15 @@ def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
         ``documents`` with an interval and a test over trainings and documents
         (:mod:`longform.statistics.trainings`). Its ``reference``, ``paired`` and ``signature`` are
         those of all trainings, and blank where the trainings disagree. Its ``details`` are those on
-        which all trainings agree, and the number of trainings, the standard deviation of their
-        numbers (``spread``), and the interval over documents alone.
+        which all trainings agree, and the number of trainings that have a value, the standard
+        deviation of these values (``spread``), and the interval over documents alone. Where some
+        training has no value there is neither interval nor test.
     """
     # 1. The interval over trainings and documents, and the details that all trainings share.
-    values = [record.value for record in each if record.value is not None]
+    values = [math.nan if record.value is None else record.value for record in each]
     interval = _interval(documents)
-    low, high = two_level_interval(interval, values, bounds_of(documents.metric))
-    details = common_details(each)
-    details["trainings"] = len(each)
-    details["spread"] = float(np.std(values, ddof=1))
-    details["documents_low"] = documents.low
-    details["documents_high"] = documents.high
+    low, high = _over_trainings(documents, values)
+    details = {**common_details(each), **_training_details(documents, values)}
     # 2. What the trainings agree on; where they disagree, the field of an empty record.
     fields: dict[str, Any] = {"low": low, "high": high, "details": details}
     blank = Record("", "")
@@ -179,6 +176,32 @@ def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
     if fields["reference"] is not None:
         fields["p_value"] = two_level_p(interval, values, fields["reference"])
     return replace(documents, **fields)
+
+
+def _over_trainings(documents: Record, values: Sequence[float]) -> Interval:
+    """The interval of a mean over trainings and documents; nan where a training has no value."""
+    if np.isnan(values).any():
+        return math.nan, math.nan
+    return two_level_interval(_interval(documents), values, bounds_of(documents.metric))
+
+
+def _training_details(documents: Record, values: Sequence[float]) -> dict[str, Any]:
+    """What the record of a mean says of its trainings.
+
+    Args:
+        documents: the mean with its interval over documents alone.
+        values: of the trainings; nan where one has none.
+
+    Returns:
+        How many have a value, the standard deviation of these, and the interval over documents.
+    """
+    present = [value for value in values if not math.isnan(value)]
+    return {
+        "trainings": len(present),
+        "spread": float(np.std(present, ddof=1)) if len(present) > 1 else math.nan,
+        "documents_low": documents.low,
+        "documents_high": documents.high,
+    }
 
 
 def _interval(record: Record) -> Interval:
@@ -285,18 +308,12 @@ def difference_of_trainings(documents: Record, differences: Sequence[float]) -> 
 
     Args:
         documents: the mean with its interval over documents alone.
-        differences: each training's own, of two scores under the same training.
+        differences: each training's own, of two scores under the same training; nan where one of
+            the two has no value.
     """
-    interval = _interval(documents)
-    low, high = two_level_interval(interval, differences, bounds_of(documents.metric))
-    details = {
-        **documents.details,
-        "trainings": len(differences),
-        "spread": float(np.std(differences, ddof=1)),
-        "documents_low": documents.low,
-        "documents_high": documents.high,
-    }
-    p_value = two_level_p(interval, differences, 0.0)
+    low, high = _over_trainings(documents, differences)
+    details = {**documents.details, **_training_details(documents, differences)}
+    p_value = two_level_p(_interval(documents), differences, 0.0)
     return replace(documents, low=low, high=high, p_value=p_value, details=details)
 
 
