@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from longform.critics.surprisal.score import ReadItem
+from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.datasets.test_suites.items import Condition, Region, Suite, SuiteItem
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.language_models import capacity, trial
@@ -21,6 +21,7 @@ from longform.tools.suites import (
     SuitesPlan,
     SuitesReport,
     item_floors,
+    texts_of,
     without_context,
     without_copies,
 )
@@ -110,6 +111,25 @@ def test_items_with_the_same_text_in_every_condition_are_one():
     elsewhere = (["It rained. She", "sang."], ["It rained.", "Sang she."])
     distinct = without_copies(suite(first, copy, turned, first, elsewhere))
     assert [one.number for one in distinct.items] == [1, 3, 5]
+
+
+def test_a_pool_counts_what_two_of_its_suites_ask_once():
+    """s asks 1 and 2, t asks 2 again and 3, u asks 2 by another metric; 1, 3 and u's 2 hold."""
+    one, two, three = (["a"], ["b"]), (["c"], ["d"]), (["e"], ["f"])
+    s, t = suite(one, two), replace(suite(two, three), name="t")
+    u = replace(suite(two), name="u", metric="mean")
+    holds = {"s/1": True, "s/2": False, "t/1": False, "t/2": True, "u/1": True}
+    items = []
+    for unit, held in holds.items():
+        read = item(["(1;%b%) > (1;%a%)"], a1=[1], b1=[2 if held else 0])
+        items.append(replace(read, unit_id=unit, suite=unit[0]))
+    results = suites._results(SuiteAccuracy(), items, {}, {}, {}, 9, texts_of([s, t, u]))
+    assert [(r.suite, r.items, r.copies, r.accuracy) for r in results] == [
+        ("s", 2, 0, 0.5),
+        ("t", 2, 0, 0.5),
+        ("u", 1, 0, 1.0),
+        ("all suites", 4, 1, 0.75),
+    ]
 
 
 def item(formulas, metric="sum", **regions):
@@ -299,7 +319,7 @@ def test_a_pool_of_several_suites_is_a_result_of_its_own(names, pools, monkeypat
     monkeypatch.setattr(suites, "item_floors", item_floors)
     monkeypatch.setattr(suites, "suite_accuracy_records", records)
     critic = SimpleNamespace(describe=lambda given: "described" if given is items else None)
-    found = suites._results(critic, items, alone, {"s": 4}, {"s": 1}, 9)
+    found = suites._results(critic, items, alone, {"s": 4}, {"s": 1}, 9, {})
     assert len(found) == pools and asked[:2] == [("0", None, 9), ("1", "bare", 9)]
     first = found[0]
     assert first.copies == 1

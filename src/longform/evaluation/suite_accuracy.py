@@ -5,7 +5,7 @@ the same texts, once for each replacement. Pooled, they count as many trials as 
 that an interval does not take six answers about one text for six texts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -39,7 +39,7 @@ def suite_accuracy_records(described: Described, **fields: Any) -> list[Record]:
     records = []
     for suite, details in described.items():
         records.append(_pooled(suite, [suite], described, details, fields))
-    for pool, suites in _pools(described).items():
+    for pool, suites in pools(described).items():
         records.append(_pooled(pool, suites, described, {}, fields))
     return records
 
@@ -52,17 +52,21 @@ def _source(suite: str) -> str:
     return suite.rpartition("_as_")[0]
 
 
-def _pools(suites: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The suites of each connective and sense, and of each of ``POOLS`` that has one."""
-    pools: dict[str, list[str]] = {}
+def pools(suites: Iterable[str]) -> dict[str, list[str]]:
+    """The suites of each connective and sense, and of each of ``POOLS`` that has one.
+
+    Args:
+        suites: their names.
+    """
+    members_of: dict[str, list[str]] = {}
     for suite in suites:
         if _source(suite):
-            pools.setdefault(_source(suite), []).append(suite)
+            members_of.setdefault(_source(suite), []).append(suite)
     for name, pattern in POOLS.items():
         members = [suite for suite in suites if fnmatchcase(suite, pattern)]
         if members:
-            pools[name] = members
-    return pools
+            members_of[name] = members
+    return members_of
 
 
 def _pooled(

@@ -12,7 +12,7 @@ stand the shares of readers that understand nothing of the text, the floors:
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 from longform.critics.scores import frame
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, units_from_predictions
-from longform.datasets.test_suites.items import Condition, Region, Suite
+from longform.datasets.test_suites.items import Condition, Region, Suite, SuiteItem
 from longform.datasets.test_suites.named_suites import SEED, named_suites
 from longform.datasets.test_suites.prediction_formulas import (
     METRICS,
@@ -32,8 +32,9 @@ from longform.datasets.test_suites.prediction_formulas import (
     region_values,
 )
 from longform.errors import InputError
-from longform.evaluation.suite_accuracy import suite_accuracy_records
+from longform.evaluation.suite_accuracy import pools, suite_accuracy_records
 from longform.language_models.named_models import NamedModel, named_model
+from longform.results import Record
 from longform.statistics.random_streams import generator
 from longform.tables import interval, markdown_table, short
 from longform.version import __version__
@@ -59,7 +60,8 @@ class SuiteResult:
     Attributes:
         suite: its name.
         items: items that were read, copies of others counted once; ``excluded`` are those longer
-            than the model's window or empty, ``copies`` those that say what another one says.
+            than the model's window or empty, ``copies`` those that say what another one says, in a
+            pool what one of another suite says.
         accuracy: share of items whose predictions hold.
         low, high: Wilson's 95 % interval of it.
         chance, token_count, without_context: floors; nan where a suite has none.
@@ -358,7 +360,7 @@ def judge_suites(
         critic = critic.against(other_reader.read(shared))
         other = UNTRAINED if untrained else second.name
     # 3. A result for each suite that was read.
-    results = _results(critic, items, alone, excluded, copies, seed)
+    results = _results(critic, items, alone, excluded, copies, seed, texts_of(chosen))
     left_out = set(excluded)
     left_out.difference_update(suite.name for suite in chosen)
     signature = f"accuracy; ends={ends}; separator={separator}; seed={seed}; longform {__version__}"
@@ -381,6 +383,7 @@ def plan_suites(
 
 
 Counts = dict[str, int]  # of items, by suite
+ItemText = tuple[tuple[str, int, str], ...]  # a condition, a region's number and its text each
 Prepared = tuple[SuitesPlan, OpenedReader, list[Suite], Counts, Counts, list[Suite]]
 
 
@@ -441,18 +444,37 @@ def without_copies(suite: Suite) -> Suite:
     Capitals and blanks make no difference. A model answers such items alike, so that an interval
     over all of them would be too narrow.
     """
-    seen = set[tuple[tuple[str, int, str], ...]]()
+    seen = set[ItemText]()
     items = []
     for item in suite.items:
-        regions = []
-        for condition in item.conditions:
-            for region in condition.regions:
-                text = " ".join(region.content.casefold().split())
-                regions.append((condition.name, region.number, text))
-        if tuple(regions) not in seen:
+        text = _item_text(item)
+        if text not in seen:
             items.append(item)
-        seen.add(tuple(regions))
+        seen.add(text)
     return replace(suite, items=tuple(items))
+
+
+def _item_text(item: SuiteItem) -> ItemText:
+    """Condition, number and text of each region, without capitals and further blanks."""
+    regions = []
+    for condition in item.conditions:
+        for region in condition.regions:
+            text = " ".join(region.content.casefold().split())
+            regions.append((condition.name, region.number, text))
+    return tuple(regions)
+
+
+def texts_of(suites: Sequence[Suite]) -> dict[str, Hashable]:
+    """What each item asks, by its id ``suite/number``: its text, metric and predictions.
+
+    A model answers two items alike of which these are equal, whatever their suites are.
+    """
+    texts: dict[str, Hashable] = {}
+    for suite in suites:
+        for item in suite.items:
+            text = _item_text(item), suite.metric, suite.predictions
+            texts[f"{suite.name}/{item.number}"] = text
+    return texts
 
 
 def without_context(suite: Suite) -> Suite | None:
@@ -500,17 +522,32 @@ def _results(
     excluded: Mapping[str, int],
     copies: Mapping[str, int],
     seed: int,
+    texts: Mapping[str, Hashable],
 ) -> list[SuiteResult]:
-    """A result for each suite and for each pool of several suites."""
+    """A result for each suite and for each pool of several suites.
+
+    Args:
+        critic: that counts answers.
+        items: as the model read them.
+        alone: likewise without context, by id.
+        excluded, copies: how many items of each suite are left out.
+        seed: of the floors.
+        texts: as of :func:`texts_of`; a pool counts items of one text once.
+    """
     floors: dict[str, list[tuple[float, float, float]]] = {}
     for item in items:
         floors_of_suite = floors.setdefault(item.suite, [])
         floors_of_suite.append(item_floors(item, alone.get(item.unit_id), seed))
     results = []
     records = suite_accuracy_records(critic.describe(items))
+    has_copies = len(set(texts.values())) < len(texts)
     for record in records:
-        if record.task not in floors and len(floors) == 1:
-            continue  # a pool of one suite is that suite
+        left_out = copies.get(str(record.task), 0)
+        if record.task not in floors:
+            if len(floors) == 1:
+                continue  # a pool of one suite is that suite
+            if has_copies:
+                record, left_out = _pooled_once(critic, items, texts, str(record.task))
         rows = floors.get(str(record.task), [])
         means = np.array(rows).mean(axis=0).tolist() if rows else [math.nan] * 3
         results.append(
@@ -518,7 +555,7 @@ def _results(
                 suite=str(record.task),
                 items=int(record.details["counts"]["items"]),
                 excluded=excluded.get(str(record.task), 0),
-                copies=copies.get(str(record.task), 0),
+                copies=left_out,
                 accuracy=_number(record.value),
                 low=_number(record.low),
                 high=_number(record.high),
@@ -529,6 +566,25 @@ def _results(
             )
         )
     return results
+
+
+def _pooled_once(
+    critic: SuiteAccuracy, items: Sequence[ReadItem], texts: Mapping[str, Hashable], pool: str
+) -> tuple[Record, int]:
+    """The record of a pool that counts each text once, and how many copies it leaves out.
+
+    Args:
+        critic, items, texts: as of :func:`_results`.
+        pool: its name.
+    """
+    suites = pools(dict.fromkeys(item.suite for item in items))[pool]
+    members = [item for item in items if item.suite in suites]
+    first_of: dict[Hashable, ReadItem] = {}
+    for item in members:
+        first_of.setdefault(texts[item.unit_id], item)
+    records = suite_accuracy_records(critic.describe(list(first_of.values())))
+    (record,) = [record for record in records if record.task == pool]
+    return record, len(members) - len(first_of)
 
 
 def _number(value: float | None) -> float:
