@@ -178,6 +178,15 @@ SOURCES = {
     "See {{cite book|title=Ants|edition=2nd|location=Ulm|publisher=Bee|page=7|year=1990}}.": (
         "See Ants (2nd ed.). Ulm: Bee. p. 7. 1990."
     ),
+    "See {{cite book|title=Ants|pages=3, 7}} and {{cite book|title=Ants|pages=3 & 7}}.": (
+        "See Ants. pp. 3, 7. and Ants. pp. 3 & 7."
+    ),
+    "See {{cite book|title=Ants|pages=7}} and {{cite book|title=Ants|page=3-1}}.": (
+        "See Ants. p. 7. and Ants. p. 3-1."
+    ),
+    "See {{cite book|title=Ants|at=sec. 5}} and {{cite book|title=Ants|pages=cover|nopp=y}}.": (
+        "See Ants. sec. 5. and Ants. cover."
+    ),
     "See {{cite book|last1=Roe|first1=A.|last2=Poe|title=Ants|chapter=Bees|year=1990}}.": (
         'See Roe, A.; Poe (1990). "Bees". Ants.'
     ),

@@ -534,10 +534,12 @@ def _results(
         seed: of the floors.
         texts: as of :func:`texts_of`; a pool counts items of one text once.
     """
+    # 1. The floors of each item, by suite.
     floors: dict[str, list[tuple[float, float, float]]] = {}
     for item in items:
         floors_of_suite = floors.setdefault(item.suite, [])
         floors_of_suite.append(item_floors(item, alone.get(item.unit_id), seed))
+    # 2. A result for each record; pools have no floors.
     results = []
     records = suite_accuracy_records(critic.describe(items))
     has_copies = len(set(texts.values())) < len(texts)

@@ -281,6 +281,20 @@ def _people(arguments: Arguments, last: str, first: str, full: str) -> str:
     return "; ".join(filter(None, names))
 
 
+def _place_in_source(arguments: Arguments) -> str:
+    """The pages of a citation: "p. 5", "pp. 3, 7", or what ``at`` says; empty for none.
+
+    As in Citation Style 1 ``page`` is one page whatever it holds, and so is a bare number in
+    ``pages``; ``nopp`` leaves the abbreviation out.
+    """
+    page, pages = arguments["page"], arguments["pages"]
+    if not page and not pages:
+        return arguments["at"]
+    if arguments["nopp"]:
+        return page or pages
+    return f"p. {page or pages}" if page or pages.isdecimal() else f"pp. {pages}"
+
+
 def _citation(arguments: Arguments) -> str | None:
     """A source, much as Citation Style 1 shows it, without identifiers; None without a title.
 
@@ -307,13 +321,11 @@ def _citation(arguments: Arguments) -> str | None:
         title = f'"{title}"'
     if arguments["edition"]:
         title += f" ({arguments['edition']} ed.)"
-    # 3. Where; a dash makes several pages of "pages" and of "page" alike.
+    # 3. Where.
     volume = arguments["volume"]
     if arguments["issue"]:
         volume += f" ({arguments['issue']})"
     publisher = ": ".join(filter(None, (arguments["location"], arguments["publisher"])))
-    pages = arguments.first("pages", "page")
-    abbreviation = "pp" if "–" in pages or "-" in pages else "p"
     # 4. All of it in a row.
     parts = [
         head,
@@ -321,7 +333,7 @@ def _citation(arguments: Arguments) -> str | None:
         title,
         " ".join(filter(None, (work, volume))),
         publisher,
-        f"{abbreviation}. {pages}" if pages else "",
+        _place_in_source(arguments),
         "" if people else date,
     ]
     sentence = ". ".join(part.rstrip(".") for part in parts if part)
