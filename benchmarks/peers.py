@@ -235,13 +235,21 @@ def measure(pythons: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def prepare(folder: Path) -> None:
-    """Write what the programs read: a network with its tokenizer, texts, pairs and tasks."""
+    """Write what the programs read: a network with its tokenizer, texts, pairs and tasks.
+
+    Texts, pairs and tasks are written by programs of their own; how long those take is not wanted.
+
+    Args:
+        folder: into it.
+    """
+    # 1. The network.
     bases = ROOT / "data" / "bases"
     network = folder / NETWORK
     network.mkdir()
     for source in (bases / "gpt2", bases / "tokenizer"):
         for file in source.iterdir():
             (network / file.name).write_bytes(file.read_bytes())
+    # 2. The texts and pairs, and the pairs as a task.
     seconds(sys.executable, TEXTS, folder)
     export = "from longform.tools.exporting import export_harness\n"
     seconds(sys.executable, f"{export}export_harness('tasks', ['pairs.csv'])", folder)

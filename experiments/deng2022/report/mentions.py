@@ -11,7 +11,7 @@ from experiments.deng2022.report.pages import Mark, chain, drawn_article, label,
 from longform.errors import BadInput
 from longform.results import Record
 from longform.tables import Cell, Drawing, Figure, Files, Listing, Table, cell, exact
-from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, beside
+from longform_lab.reporting.pivot import COLOURS, Given, beside
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}
 BLAMED = {"critic": "coreference", "metric": "ngram_attribution"}
@@ -62,27 +62,31 @@ def table_8(given: Given) -> Table:
     return Table(caption, cells, [*given.notes, *notes])
 
 
+# Variants of records by what resolves coreference, and details of one by the column's name.
 RESOLVERS = {"gold": "gold_repeated", "rules": "", "nearest mention": "nearest"}
 PARTS = {"muc": "MUC F1", "b3": "B³ F1", "ceafe": "CEAF-e F1"}
 
 
 def table_resolvers(given: Given) -> Table:
-    """The same chains under three readers.
+    """The same texts under three resolvers of coreference, a row for each (ours).
 
-    Latent PPL of each text, and agreement with the synthetic truth (ours).
+    Columns are the resolver's agreement with synthetic gold chains, and the Latent PPL that each
+    system's text has with its chains.
     """
     cells: list[Cell] = []
     for resolver, variant in RESOLVERS.items():
+        # 1. Agreement.
         agreement = {"critic": "coreference", "metric": "conll_f1", "variant": variant}
         for record in given.select(agreement):
             cells.append(cell(resolver, "CoNLL F1", record))
             for key, name in PARTS.items():
                 f1 = record.details[key]["f1"]
                 cells.append(exact(resolver, name, f1, "", units=record.units))
-        columns = {resolver: {**LATENT, "variant": variant}}
-        for of_text in given.pivot(columns, rows=SYSTEM[1:]):
-            column = f"Latent PPL, {of_text.row}"
-            cells.append(replace(of_text, row=resolver, column=column))
+        # 2. Latent PPL: the pivot has a row for each system, which becomes a column here.
+        filters = {resolver: {**LATENT, "variant": variant}}
+        for of_system in given.pivot(filters, rows=("system", "titles")):
+            column = f"Latent PPL, {of_system.row}"
+            cells.append(replace(of_system, row=resolver, column=column))
     notes = [
         *given.notes,
         "entities mentioned once are left out by every reader; a mention counts by the place of "

@@ -232,6 +232,7 @@ def _lengths(criticism: "Criticism") -> list[str]:
         if not results or not any(results[0].cut):
             continue
         names = ", ".join(result.panel.name for result in results)
+        # All critics of a measure see the same texts.
         num_real, num_generated = results[0].cut
         real_words, generated_words = results[0].words
         lines.append(

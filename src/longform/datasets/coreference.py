@@ -71,9 +71,9 @@ class TokenMention:
 def read_gap(path: Path) -> list[GapItem]:
     """Items of a GAP file.
 
-    Raises InputError: a column is missing, an offset does not point at its words, a label is
-    neither
-        TRUE nor FALSE, or an id comes twice.
+    Raises:
+        InputError: a column is missing, an offset does not point at its words, a label is neither
+            TRUE nor FALSE, or an id comes twice.
     """
     items: dict[str, GapItem] = {}
     for where, row in numbered_rows(path, sorted(GAP_COLUMNS), delimiter="\t", quoted=False):
@@ -180,9 +180,10 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
         where: the file, for messages.
 
     Returns: the tokens of each sentence, and the mentions of all documents.
-    Raises InputError: a row of fewer columns, a mark of another form, or a mention that is closed
-    or
-        opened alone.
+
+    Raises:
+        InputError: a row of fewer columns, a mark of another form, or a mention that is closed or
+            opened alone.
     """
     texts: list[list[str]] = [[]]
     mentions: list[TokenMention] = []

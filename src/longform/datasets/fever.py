@@ -65,11 +65,13 @@ def build(
         with_pages: whether the pages are documents. There may be millions; without it a checker
             reads them from the folder itself.
 
-    Returns: the corpus. Facts count claims whose evidence is on no known page, lines of evidence
-    that
+    Returns:
+        the corpus. Facts count claims whose evidence is on no known page, lines of evidence that
         their page does not have, supported or refuted claims that are left without evidence, and
         pages whose title was met before, of which the first stands.
-    Raises InputError: a file of another form, or a folder without claims or pages.
+
+    Raises:
+        InputError: a file of another form, or a folder without claims or pages.
     """
     with ExitStack() as stack:
         # 1. Read pages and claims.
@@ -327,9 +329,9 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
     publishes it, or one row for each line of evidence, with the columns :data:`FLAT`, as dataset
     hubs have it. The latter come last.
 
-    Raises InputError: a line without claim or label, evidence of another form, or rows of one id
-    that
-        differ.
+    Raises:
+        InputError: a line without claim or label, evidence of another form, or rows of one id that
+            differ.
     """
     flat: dict[str, _FlatClaim] = {}
     for where, record in records(existing_file(path)):

@@ -336,10 +336,12 @@ def corrupted(
         beside: parallel text, as :func:`.text_files.parallel` reads it, with the sentences of other
             languages; without it no language is mixed.
 
-    Returns: documents ``sound@0/<document>`` and ``<corruption>@<severity>/<document>``, with one
-    edit
-        a struck place; facts count them.
-    Raises BadInput: other severities, too few documents, or no sentence of another language.
+    Returns:
+        documents ``sound@0/<document>`` and ``<corruption>@<severity>/<document>``, with one edit a
+        struck place; facts count them.
+
+    Raises:
+        BadInput: other severities, too few documents, or no sentence of another language.
     """
     _check_severities(name, severities)
     available = [document for document in _prepared(raw, splitter) if document.split == "test"]

@@ -49,10 +49,12 @@ def hanna(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHAR
         raw: a CSV file with the columns ``HANNA``.
         shares: of prompts by split.
 
-    Returns: documents ``<prompt>-human`` and ``<prompt>-<model>``, all of a prompt in one split;
-    facts
+    Returns:
+        documents ``<prompt>-human`` and ``<prompt>-<model>``, all of a prompt in one split; facts
         count prompts that lack a story.
-    Raises InputError: no prompt with all stories, or rows that contradict each other.
+
+    Raises:
+        InputError: no prompt with all stories, or rows that contradict each other.
     """
     # 1. The stories of each prompt, by writer.
     stories = _stories_by_prompt(raw)
@@ -142,10 +144,12 @@ def parallel(
         source: the language that is translated.
         targets: the languages into which.
 
-    Returns: documents with sections ``source`` and ``target``; truth ``language``, int32
-    (documents,),
+    Returns:
+        documents with sections ``source`` and ``target``; truth ``language``, int32 (documents,),
         counts into ``language_names``.
-    Raises InputError: no pair, or a file of another form.
+
+    Raises:
+        InputError: no pair, or a file of another form.
     """
     documents: list[Document] = []
     languages: list[int] = []

@@ -341,11 +341,13 @@ def filtered_corpus(
         raw: where the articles lie, for the message.
         read: facts on what was read before the filters.
 
-    Returns: ``truth["section_tokens"]`` is int64, flat over documents, with
-    ``section_tokens_lengths``;
+    Returns:
+        ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``;
         facts hold articles by reason of dropping, deleted sections by title, and the row of Table
         11.
-    Raises InputError: no article is left.
+
+    Raises:
+        InputError: no article is left.
     """
     if not selection.documents:
         outcome = f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)})"

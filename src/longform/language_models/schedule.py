@@ -243,7 +243,19 @@ def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
 class TrainingBatches(Sampler[list[int]]):
     """Item numbers of this process's batches up to the next validation.
 
-    Each pass over the items has its own named permutation.
+    The processes take the batches in turn. Each pass over the items has its own named permutation,
+    and goes on where the batches up to the last validation ended.
+
+    Attributes:
+        batch: items of a batch of one process.
+        world: number of processes.
+        batches: of this process between two validations.
+        part: how many validations there were.
+
+    Args:
+        items: how many there are.
+        schedule: how long the training is.
+        seed: names the permutations.
     """
 
     def __init__(self, items: int, schedule: Schedule, seed: int) -> None:
@@ -267,6 +279,7 @@ class TrainingBatches(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         orders: dict[int, Any] = {}
         for step in range(self.part * self.batches, (self.part + 1) * self.batches):
+            # Draws are numbered over all processes and passes.
             first = (step * self.world + rank()) * self.batch
             batch = []
             for draw in range(first, first + self.batch):
@@ -282,6 +295,11 @@ class ValidationBatches(Sampler[list[int]]):
 
     The last one is repeated for a process that would have fewer, since sharded networks talk in
     every forward pass.
+
+    Args:
+        items: how many there are.
+        batch: items of a batch.
+        world: number of processes.
     """
 
     def __init__(self, items: int, batch: int, world: int) -> None:

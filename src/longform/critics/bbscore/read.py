@@ -164,10 +164,17 @@ def read_gold(
 ) -> Predictions:
     """The planted paths of a corpus.
 
-    Returns:
-        Ragged ``latents`` and ``text_ids`` from ``bridge_path`` of the truth.
+    Args:
+        documents: of the corpus.
+        truth: of the corpus; ``bridge_path`` has the latents of all documents one after another,
+            (sentences, dims), and ``bridge_path_lengths`` the sentences of each.
+        splits: whose documents are read; all by default.
 
-    Raises InputError: the corpus has no planted paths.
+    Returns:
+        Ragged ``latents``, and ``text_ids``, which number the sentences of a document.
+
+    Raises:
+        InputError: the corpus has no planted paths.
     """
     if "bridge_path" not in truth:
         raise InputError(

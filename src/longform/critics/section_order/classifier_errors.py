@@ -207,9 +207,12 @@ class CorrectedTitleCritic(SectionOrder):
     )
 
     def fit_units(self, real: Sequence[TitledArticle]) -> Self:
-        """A critic with the transitions of gold titles and the mean channel.
+        """A critic with the transitions of gold titles and the channel of the confusion counts.
 
-        Raises ConfigError: delta is 0.
+        That is the mean of those that :meth:`redrawn` draws.
+
+        Raises:
+            ConfigError: delta is 0.
         """
         if not self.delta > 0:
             raise ConfigError(
@@ -217,14 +220,14 @@ class CorrectedTitleCritic(SectionOrder):
                 "use a delta above 0"
             )
         weights = self._weights()
-        rows = weights / weights.sum(axis=1, keepdims=True)
-        return super().fit_units(real)._through(rows)
+        mean_rows = weights / weights.sum(axis=1, keepdims=True)
+        return super().fit_units(real)._with_channel(mean_rows)
 
     def redrawn(self, rng: np.random.Generator) -> Self:
         """The critic with a channel drawn from what the confusion counts leave open."""
         weights = np.maximum(self._weights(), SMALLEST_WEIGHT)
         rows = [rng.dirichlet(row) for row in weights]
-        return self._through(np.stack(rows))
+        return self._with_channel(np.stack(rows))
 
     def _weights(self) -> np.ndarray:
         """The counts, and in each row ``PSEUDO_SECTIONS`` of the errors that all titles share.
@@ -245,8 +248,8 @@ class CorrectedTitleCritic(SectionOrder):
         profile = (1.0 - error_rate) * identity + error_rate * others
         return counts + PSEUDO_SECTIONS * profile
 
-    def _through(self, rows: np.ndarray) -> Self:
-        """The critic with a channel; begin and end, which have no row in it, stay as they are.
+    def _with_channel(self, rows: np.ndarray) -> Self:
+        """The critic with a channel, in which begin and end stay as they are.
 
         Args:
             rows: of the titles of the confusion matrix, (titles, titles), each sums to one.

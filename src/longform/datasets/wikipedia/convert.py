@@ -380,13 +380,14 @@ def _joined(numbers: list[str], words: tuple[str, ...], side: int, name: str) ->
         side: 0 before the brackets, 1 within them; there each side of an area has its unit.
         name: the unit's name or symbol; empty for none.
     """
-    each = side == 1 and not set(_BY).isdisjoint(words)
+    is_area = not set(_BY).isdisjoint(words)
+    unit_each = is_area and side == 1
     text = ""
     for position, shown in enumerate(numbers):
-        text += f"{shown} {name}" if each and name else shown
+        text += f"{shown} {name}" if unit_each and name else shown
         if position < len(words):
-            text += " × " if each else _RANGES[words[position]][side]
-    if each or not name:
+            text += " × " if unit_each else _RANGES[words[position]][side]
+    if unit_each or not name:
         return text
     space = "" if name.startswith(("/", "×")) else " "
     return f"{text}{space}{name}"
