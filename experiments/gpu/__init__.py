@@ -15,6 +15,7 @@ JOBS = {  # name of a job -> its module
     "cities_and_peps": "experiments.gpu.cities_and_peps",
     "ladder": "experiments.gpu.ladder",
     "translators": "experiments.gpu.translators",
+    "completions": "experiments.gpu.completions",
 }
 # Those that are scales: their modules have ``JOB``, which names the published texts that they read.
-SCALE_JOBS = ("decoders", "cities_and_peps", "ladder", "translators")
+SCALE_JOBS = ("decoders", "cities_and_peps", "ladder", "translators", "completions")

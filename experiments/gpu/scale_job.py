@@ -141,7 +141,7 @@ class ScaleJob:
         for group in self.groups():
             waiting = []
             for stage in group:
-                in_this_form = not (call.tiny and self.is_left_out_of_tiny(stage))
+                in_this_form = not (call.tiny and self.is_left_out_of_tiny(stage.words))
                 if in_this_form and not progress.is_finished(stage.words):
                     waiting.append(stage.words)
             if not waiting:
@@ -160,9 +160,9 @@ class ScaleJob:
                 return False
         return True
 
-    def is_left_out_of_tiny(self, stage: Stage) -> bool:
-        """Whether the tiny form leaves a stage out."""
-        return any(part in stage.words for part in self.not_tiny)
+    def is_left_out_of_tiny(self, words: str) -> bool:
+        """Whether the tiny form leaves out the stage of these words."""
+        return any(part in words for part in self.not_tiny)
 
     def groups(self) -> list[list[Stage]]:
         """Stages that run at once, in order."""
@@ -241,7 +241,8 @@ class ScaleJob:
             if not target.is_dir():
                 extract(out / archive, target)
         for words in self.afterwards:
-            run_stage(home, data, words, None)
+            if not (tiny and self.is_left_out_of_tiny(words)):
+                run_stage(home, data, words, None)
         scored = read_results(home / "data" / "scores")
         critics = {record.critic for record in scored}
         of_card = [record for record in read_results(out / RECORDS) if record.critic not in critics]

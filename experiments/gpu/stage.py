@@ -29,6 +29,7 @@ def run(home: Path, data: Path, words: Sequence[str]) -> None:
         "language_model": texts.language_model,
         "generate": texts.generate,
         "decode": texts.decode,
+        "complete": texts.complete,
         "train": criticism.train,
         "read": criticism.read,
         "score": scoring.score,

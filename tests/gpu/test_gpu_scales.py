@@ -10,6 +10,7 @@ import torch
 from experiments.gpu import (
     __main__,
     cities_and_peps,
+    completions,
     data,
     decoders,
     finish,
@@ -216,7 +217,7 @@ def test_six_systems_write_and_two_corpora_are_learnt_at_once():
     assert len({words for group in writing for words in group}) == 12
 
 
-@pytest.mark.parametrize("job", [decoders, cities_and_peps, ladder, translators])
+@pytest.mark.parametrize("job", [decoders, cities_and_peps, ladder, translators, completions])
 def test_a_job_fits_into_half_an_hour_by_its_own_prediction(job):
     plan = job.plan(False)
     for part in plan:
