@@ -50,6 +50,7 @@ def test_the_pages_stages_run_in_a_users_folder_with_one_document(home):
     assert Document.from_record(json.loads(block("json"))).sections[0].title == "History"
 
 
+@pytest.mark.long  # a training; test_training.py starts from a pinned checkpoint too
 def test_a_published_model_is_finetuned_where_it_is_pinned_to_a_commit(home, tmp_path):
     """A folder stands for the hub here: transformers takes either."""
     params = yaml.safe_load(block("yaml"))

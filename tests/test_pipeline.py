@@ -358,6 +358,7 @@ def test_a_critic_for_people_alone_is_run_by_no_stage():
         assert shape.stale_after_an_edit(Path("longform/critics") / name) == []
 
 
+@pytest.mark.long  # all modules; test_source_code.py has the rule on one
 def test_comments_everywhere_change_no_hash(tmp_path):
     home = edits.copied(tmp_path)
     everything = [path.name for path in (home / "src").iterdir()]

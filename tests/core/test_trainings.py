@@ -65,6 +65,7 @@ def test_p_is_below_05_where_the_interval_leaves_the_reference_out(shift):
     )
 
 
+@pytest.mark.long  # a hundred cases with three thousand resamples each
 def test_the_test_rejects_a_true_reference_in_at_most_5_of_100_cases():
     rejected = 0
     for trial in range(600):

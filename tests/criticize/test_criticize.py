@@ -282,6 +282,7 @@ def test_real_texts_cut_in_half_are_no_worse_under_the_entity_grid(world):
     )
 
 
+@pytest.mark.long  # it trains a head; test_panels_by_hand.py has the panel
 def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_path):
     found = by_name(
         criticize(world["real"], world["broken"], encoder=lm_folder(tmp_path / "encoder"))

@@ -355,6 +355,7 @@ def test_scores_do_not_depend_on_the_batch_and_no_shuffles_give_zero():
     assert loss.sum() == 0 and loss.requires_grad
 
 
+@pytest.mark.long  # a training that learns something
 def test_it_learns_to_put_originals_above_unseen_shuffles():
     torch.manual_seed(0)
     data = {"train": walks(24, "train"), "validation": walks(4, "validation")}

@@ -37,6 +37,7 @@ def test_closed_forms_equal_enumeration_of_all_texts(seed):
     assert made.latent_ppl() == pytest.approx(np.exp(latent / made.steps), rel=1e-10)
 
 
+@pytest.mark.long  # twelve corpora of full size
 def test_full_size_lies_where_twelve_redraws_lie_and_estimates_meet_it():
     full = build(name="full", seed=1234, documents={"test": 1600}, temperatures=HEAT, **FULL)
     assert 41 <= full.facts["latent_ppl"] <= 46  # deng2022 prints 44.30; specification section 2.3

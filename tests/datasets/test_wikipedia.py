@@ -77,6 +77,7 @@ def test_pages_are_counted_as_planted_and_subsets_say_what_they_left_out(raw, tm
     refuses("exactly one", dump_in, tmp_path)
 
 
+@pytest.mark.long  # four runs over a dump; a killed run ends with the same bytes below
 def test_the_corpus_does_not_depend_on_workers_or_shards(raw, tmp_path):
     first = made(raw)
     fine = {"shard_bytes": 1, "page_seconds": 19}
@@ -138,6 +139,7 @@ def test_unfinished_shards_are_no_corpus_and_a_rerun_redoes_them(tmp_path, dump,
     assert not list(tmp_path.glob(".*partial"))
 
 
+@pytest.mark.long  # the keys of shards are those of the test of unfinished ones
 def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
     folder = tmp_path / "shards"
     extract(dump, folder, extraction=Extraction(shard_bytes=6000))

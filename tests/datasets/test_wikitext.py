@@ -203,6 +203,7 @@ GOOD = "Zürich \U0001f600 東京.\n== Ω ==\nx"  # survives the pipe
 SECTIONS = [("abstract", "Zürich \U0001f600 東京."), ("Ω", "x")]
 
 
+@pytest.mark.long  # it waits until the parser is given up; a killed one is tested below
 def test_a_page_that_stalls_the_parser_is_scanned_and_the_next_one_parsed():
     with wikitext.GuardedParser(page_seconds=1) as parser:
         stalled, outcome = parser.read("Intro. " + "[[a|" * 25_000 + "\n== One ==\nText.")

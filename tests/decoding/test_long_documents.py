@@ -98,14 +98,16 @@ def test_a_text_begins_as_the_texts_of_its_training_began(model, tmp_path, monke
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
-@pytest.mark.parametrize(("batch", "count"), [(1, 6), (8, DOCUMENTS)])
+@pytest.mark.parametrize(
+    ("batch", "count"), [(1, 6), pytest.param(8, DOCUMENTS, marks=pytest.mark.long)]
+)
 def test_hashes_are_those_of_one_batch(model, whole, tmp_path, overlap, batch, count):
     assert len(set(whole[overlap])) == DOCUMENTS
     made = make(model, tmp_path, context_overlap=overlap, batch=batch, documents=count)
     assert hashes(made) == whole[overlap][:count]
 
 
-@pytest.mark.parametrize("overlap", PROTOCOLS)
+@pytest.mark.parametrize("overlap", [None, pytest.param(10, marks=pytest.mark.long)])
 def test_two_processes_write_the_same_documents(model, whole, tmp_path, overlap, two_processes):
     made = make(model, tmp_path, context_overlap=overlap, batch=16)
     lines = [len(p.read_text().splitlines()) for p in sorted(tmp_path.glob("drafts-*.jsonl"))]
@@ -278,6 +280,7 @@ def rough(monkeypatch, size):
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
+@pytest.mark.long  # many batches; one certain draw is tested below
 def test_errors_that_differ_between_batches_change_no_text(
     model, whole, tmp_path, monkeypatch, overlap
 ):

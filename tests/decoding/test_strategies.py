@@ -328,6 +328,7 @@ def test_the_nucleus_is_that_of_transformers(top_p, step):
     )
 
 
+@pytest.mark.long  # the loops of both are compared with what reading anew writes below
 def test_delayed_search_is_beam_at_no_delay_and_sampling_at_a_long_one():
     for seed in range(2):
         network, made = toy(seed), []
@@ -362,8 +363,17 @@ def test_delayed_search_is_beam_at_no_delay_and_sampling_at_a_long_one():
         )
 
 
-@pytest.mark.parametrize("delay", [0, 1, 3])
-@pytest.mark.parametrize("blocking", [0, 2])
+@pytest.mark.parametrize(
+    ("blocking", "delay"),
+    [
+        (0, 0),
+        (2, 3),
+        pytest.param(0, 3, marks=pytest.mark.long),
+        pytest.param(2, 0, marks=pytest.mark.long),
+        pytest.param(0, 1, marks=pytest.mark.long),
+        pytest.param(2, 1, marks=pytest.mark.long),
+    ],
+)
 def test_delayed_search_from_what_it_keeps_writes_what_reading_anew_writes(delay, blocking):
     settings = Delayed(Sampled(4, blocking=blocking), Beam(3, blocking=blocking), delay)
     prompts = [[1, 2, 3], [3], [2, 2, 1, 1, 3, 1, 2], [1, 3]]
@@ -437,7 +447,15 @@ def close_to(found, wanted):
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", sorted(DECODERS.keys() - {"human"}))
+# Each other decoder runs one of these loops.
+LOOPS = ("beam", "contrastive", "delayed_beam", "group_beam", "sibling_beam", "top_p")
+ONE_BY_ONE = []
+for decoder in sorted(DECODERS.keys() - {"human"}):
+    marks = [] if decoder in LOOPS else [pytest.mark.long]
+    ONE_BY_ONE.append(pytest.param(decoder, marks=marks))
+
+
+@pytest.mark.parametrize("kind", ONE_BY_ONE)
 def test_sixteen_at_once_are_sixteen_alone(kind):
     network, rng = toy(4, tokens=9), generator("batch")
     ends, settings = ends_at(2, size=9), settings_of({"kind": kind, "blocking": 4})

@@ -146,6 +146,7 @@ def transformer(tmp_path_factory):
     return folder, begun
 
 
+@pytest.mark.long  # the whole tiny job
 def test_a_second_call_goes_on_and_everything_is_measured(transformer):
     folder, begun = transformer
     rows = list(csv.DictReader((folder / "out" / "curves.csv").open()))
@@ -220,6 +221,7 @@ def test_samples_are_counted_by_their_segments(transformer):
     assert [sum(record.details["texts_by_segments"].values()) for record in written] == [6, 6, 6]
 
 
+@pytest.mark.long  # the tiny job, cut off
 def test_a_point_is_written_as_soon_as_it_is_measured(tmp_path, monkeypatch):
     """A call that is cut off while it measures the second network has the first one's records."""
     monkeypatch.setenv("LONGFORM_DEVICE", "cpu")

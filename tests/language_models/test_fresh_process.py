@@ -180,6 +180,7 @@ KINDS = (
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.long  # a new process that imports torch and transformers; each kind is saved and opened in its own tests
 def test_a_saved_model_says_the_same_in_a_fresh_process(opened, kind):
     here, fresh = opened
     plain = json.loads(json.dumps(here[kind], default=float))

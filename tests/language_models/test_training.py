@@ -147,7 +147,7 @@ def unsteady(base, tmp_path_factory):
     return weights(trained)
 
 
-@pytest.mark.parametrize("after", [5, 8])
+@pytest.mark.parametrize("after", [5, pytest.param(8, marks=pytest.mark.long)])
 def test_a_training_goes_on_in_a_folder_that_was_moved(
     base, unsteady, tmp_path, monkeypatch, after
 ):
@@ -166,7 +166,12 @@ def test_a_training_goes_on_in_a_folder_that_was_moved(
     [
         ("last.ckpt", "flip", "last.ckpt missing or cut in {}; goes on from best-epoch="),
         ("best-*.ckpt", "remove", ".ckpt missing or cut in {}; starts over"),
-        ("*.ckpt", "cut", "last.ckpt missing or cut in {}; starts over"),
+        pytest.param(
+            "*.ckpt",
+            "cut",
+            "last.ckpt missing or cut in {}; starts over",
+            marks=pytest.mark.long,  # as the two before it
+        ),
     ],
 )
 def test_damaged_checkpoints_cost_a_sentence(
@@ -331,6 +336,7 @@ def tracked(monkeypatch):
     tracking.track()
 
 
+@pytest.mark.long  # a tracked run is tested on one network below
 def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_path, monkeypatch):
     wandb.finish()  # a training that was refused before may have left its run open
     for name, value in {
@@ -464,6 +470,7 @@ def test_two_processes_end_with_the_weights_of_one(base, alone, tmp_path, two_pr
     assert validation_losses(tmp_path) == pytest.approx(alone[1], abs=1e-5)
 
 
+@pytest.mark.long  # a process of its own
 def test_a_worker_of_a_slurm_task_farm_trains_its_own_network(base, alone, tmp_path, monkeypatch):
     for name, value in {"NTASKS": "8", "PROCID": "3", "LOCALID": "3", "JOB_NAME": "farm"}.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
@@ -471,6 +478,7 @@ def test_a_worker_of_a_slurm_task_farm_trains_its_own_network(base, alone, tmp_p
     assert all(torch.equal(value, farmed[name]) for name, value in alone[0].items())
 
 
+@pytest.mark.long  # two processes end with the same weights, in the test of that name
 def test_passes_of_an_update_leave_the_training_loss_as_it_is(base, tmp_path):
     """Two passes of half a batch see what one of a whole one sees; texts of unequal length weigh a little otherwise."""
     calm = {**SHAPE, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
@@ -482,6 +490,7 @@ def test_passes_of_an_update_leave_the_training_loss_as_it_is(base, tmp_path):
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
+@pytest.mark.long  # the compiler's own start; no scale of two cores compiles
 def test_recomputing_and_compiling_change_no_weight(base, alone, tmp_path, monkeypatch):
     found = weights(fit(base, tmp_path / "recomputed", schedule={**TWICE, "checkpointing": True}))
     assert farthest(found, alone[0]) < REORDERED

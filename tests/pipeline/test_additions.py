@@ -192,6 +192,7 @@ def test_the_critic_of_the_page_is_a_row_of_criticize(critic_page, monkeypatch):
     assert (judged.real.value, judged.generated.value) == (1, 0)
 
 
+@pytest.mark.long  # its stages run; that an entry becomes stages is in test_pipeline.py
 def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, critic_page, monkeypatch):
     page = critic_page
     for module, registry in ((readings, READINGS), (metrics, METRICS)):
@@ -303,6 +304,7 @@ def project(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long  # DVC's own display of what test_scoring.py writes
 def test_dvc_shows_word_ppl_and_latent_ppl_without_another_tool(project):
     if not any((project / "data" / "metrics").rglob("*.json")):
         pytest.skip("no run has been committed")

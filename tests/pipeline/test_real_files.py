@@ -233,6 +233,7 @@ def test_a_full_disk_is_one_sentence_and_the_next_run_writes_the_rest(ask, capsy
     assert Path("data/raw/large.tgz/content.txt").stat().st_size == 100_000
 
 
+@pytest.mark.long  # a dump is parsed twice; interrupted runs over dumps are in test_wikipedia.py
 def test_a_dump_is_parsed_once_after_a_full_disk(ask, monkeypatch, capsys):
     Path("offered/wiki.xml.bz2").write_bytes(dump_files(1, 300)[next(iter(dump_files(1, 1)))])
     dump, small = by_hand("wiki.xml.bz2", "wiki", shards=True), building.Extraction(shard_bytes=1)

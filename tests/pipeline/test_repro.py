@@ -106,7 +106,7 @@ def locked():
     ("end", "told"),
     [
         ("echo out of ink >&2 && exit 3", "exit status 3: out of ink"),
-        ("kill -9 $$", "killed (SIGKILL)"),
+        pytest.param("kill -9 $$", "killed (SIGKILL)", marks=pytest.mark.long),
         (
             "ulimit -f 1000 && head -c 2000000 /dev/zero > out_b",
             "File size limit exceeded",
@@ -256,7 +256,9 @@ def slow(tmp_path, monkeypatch):
 
 
 @linux
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "sent", [pytest.param(signal.SIGKILL, marks=pytest.mark.long), signal.SIGINT]
+)
 def test_a_kill_or_ctrl_c_ends_all_stages_and_loses_nothing_finished(slow, sent):
     first = runner("--workers", "2")
     until(lambda: "quick" in locked() and stage_of(slow / "pid"), 200)
@@ -277,6 +279,7 @@ def test_a_kill_or_ctrl_c_ends_all_stages_and_loses_nothing_finished(slow, sent)
 
 
 @linux
+@pytest.mark.long  # test_workers.py has the stages of lost workers
 def test_a_stage_whose_worker_is_killed_runs_again_with_its_gpu(slow):
     whole = runner("--workers", "2", "--gpus", "1")
     until(lambda: stage_of(slow / "pid"), 200)

@@ -21,6 +21,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.long  # DVC's own pull
 def test_a_clone_that_pulls_has_every_output_and_nothing_to_run(tmp_path, monkeypatch, caplog):
     project = new_project(tmp_path / "project", monkeypatch)
     write_pipeline(project, {"stages": {**PIPELINE["stages"], "elsewhere": ELSEWHERE}})

@@ -101,6 +101,7 @@ def test_records_say_what_they_are_numbers_of(study):
     assert [(r.system, r.metric) for r in words] == [("tiny", "word_ppl")] and words[0].value > 1
 
 
+@pytest.mark.long  # the stages once more
 def test_the_same_parameters_give_the_same_bytes(study, tmp_path):
     again = home(tmp_path / "again")
     run(again, *STAGES)

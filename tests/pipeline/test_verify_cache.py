@@ -23,7 +23,7 @@ def test_a_sound_cache_has_no_damaged_file(cache, capsys):
     assert capsys.readouterr().out == f"{len(held)} files, 0 damaged\n"
 
 
-@pytest.mark.parametrize("name", ["out_a", "folder_a"])
+@pytest.mark.parametrize("name", [pytest.param("out_a", marks=pytest.mark.long), "folder_a"])
 def test_a_damaged_file_or_folder_is_named_and_its_stage_runs_again(cache, capsys, name):
     with Repo() as repo:
         (out,) = [out for stage in repo.index.stages for out in stage.outs if out.def_path == name]

@@ -35,11 +35,13 @@ def trained(tmp_path_factory):
     return without_extras(LEAST, tmp_path_factory.mktemp("bare"))
 
 
+@pytest.mark.long  # a training in a process of its own; test_install.py hides packages from commands
 def test_em_runs_without_torch_struct(trained):
     assert trained.returncode == 0, trained.stderr
     assert "torch-struct is not installed" in trained.stdout and "facts {}" in trained.stdout
 
 
+@pytest.mark.long  # the same process
 def test_training_keeps_its_csv_log_without_wandb(trained):
     assert trained.stdout.count("wandb is not installed") == 1
     assert "loggers []" in trained.stdout and "Traceback" not in trained.stderr

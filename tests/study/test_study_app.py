@@ -249,6 +249,7 @@ def test_pages_carry_a_policy_that_runs_no_script_but_ours(visitor):
     assert "; secure" in safe.get(f"/enter/{visitor.token}").headers["set-cookie"].lower()
 
 
+@pytest.mark.long  # it starts a server and kills it; test_items_and_store_by_hand.py has what is on disk by then
 def test_an_acknowledged_answer_survives_sigkill(tmp_path):
     server = Server(tmp_path)
     link = server.invite("ada")

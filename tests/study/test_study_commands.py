@@ -88,7 +88,7 @@ def test_other_files_and_an_output_that_is_a_file_are_refused_by_name(tmp_path, 
     refused(capsys, main(["analyse", export, "--out", export]), "e.csv: cannot be written")
 
 
-@pytest.mark.parametrize("word", [str.upper, str.lower])
+@pytest.mark.parametrize("word", [str.upper, pytest.param(str.lower, marks=pytest.mark.long)])
 def test_an_export_saved_by_a_spreadsheet_says_the_same(tmp_path, word):
     marked = [row | {name: word(str(row[name])) for name in ("check", "last")} for row in rows()]
     saved = write_csv(tmp_path / "saved.csv", marked)

@@ -199,6 +199,7 @@ def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
         assert np.array_equal(fitted.swept(unit, orders), one_by_one, equal_nan=True)
 
 
+@pytest.mark.long  # many simulated bridges; each density is tested against its formula above
 def test_planted_bridges_differ_from_shuffles_most_by_their_own_density():
     train, test = planted(40, seed=1), planted(40, seed=2)
     assert all(isinstance(scorer, OrderScorer) for scorer in JUDGES.values())

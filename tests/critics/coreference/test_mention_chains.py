@@ -221,7 +221,10 @@ def order_one(name: str, count: int, length: int) -> list[Chain]:
 
 @pytest.mark.parametrize(
     "kinds",
-    [(ReleasedCoreference, RandomMentionCritic), (Coreference, score.RandomKneserNeyCritic)],
+    [
+        (ReleasedCoreference, RandomMentionCritic),
+        pytest.param((Coreference, score.RandomKneserNeyCritic), marks=pytest.mark.long),
+    ],
 )
 def test_symbols_at_random_score_the_cross_entropy_of_independent_draws(kinds):
     train, test = order_one("train", 300, 100), order_one("test", 100, 200)

@@ -112,6 +112,7 @@ def test_a_large_table_of_words_and_texts_is_never_made_dense(monkeypatch):
     )
 
 
+@pytest.mark.long  # the whole synthetic corpus
 def test_planted_reports_stand_above_their_shuffles(tmp_path):
     corpus = build(name="reports", seed=7, domain="reports", documents={"train": 300, "test": 80})
     fit(world="everyday").save(tmp_path)

@@ -173,6 +173,7 @@ def test_halves_without_a_known_word_are_excluded():
     assert statistics.column("tokens").tolist() == [0, 0, 0, 0, 1]
 
 
+@pytest.mark.long  # corpora of the synthetic world; planted topics are found in the tests above
 def test_synthetic_drift_and_nothing_like_repetition_moves_it():
     settings = {"name": "completion", "domain": "wiki"}
     known = build(seed=3, documents={"train": 5}, **settings)
@@ -261,7 +262,7 @@ def test_the_fit_minimises_the_full_score_of_its_own_documents():
     assert critic.score_of(critic.sufficient_statistics(units)) == pytest.approx(least, rel=1e-12)
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("full", [pytest.param(False, marks=pytest.mark.long), True])
 def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
     real, fresh = drawn(2000), drawn(20_000, seed=4)
     kinds = critics.Topics, critics.RandomTopicCritic

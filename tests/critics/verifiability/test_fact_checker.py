@@ -200,6 +200,7 @@ def trained(tmp_path_factory):
     return folder, corpus, made
 
 
+@pytest.mark.long  # it trains a checker that is worth something; the tests below train small ones
 def test_a_trained_checker_beats_the_majority_and_opens_no_socket(trained, monkeypatch):
     folder, corpus, _ = trained
     claims = [claim for document, claim in claims_of(corpus.documents) if document.split == "test"]

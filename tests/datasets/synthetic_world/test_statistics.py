@@ -61,6 +61,7 @@ def ratio_interval(numerators, denominators):
     return percentile_interval(draws, INTERVAL)
 
 
+@pytest.mark.long  # thousands of articles; test_corpora.py has each article as planted
 def test_section_transitions_follow_their_chain_and_its_closed_form(articles):
     size = len(WORLD.chain.types)
     counts = np.zeros((size + 1, size + 1))
@@ -83,6 +84,7 @@ def windows(symbols):
         window = (*window[1:], symbol)
 
 
+@pytest.mark.long  # thousands of articles
 def test_mentions_follow_their_process_of_order_four(articles):
     for kind, settings in WORLD.kinds.items():
         seen: dict = {}
@@ -192,6 +194,7 @@ def test_relations_and_connectives_follow_their_distributions(articles):
     assert goodness_of_fit(rows) > LEVEL
 
 
+@pytest.mark.long  # thousands of articles
 def test_every_claim_has_its_true_label_and_only_facts_parse_to_triples(
     articles,
 ):
@@ -239,6 +242,7 @@ def test_every_domain_is_independent_of_how_much_is_written(domain):
     assert few.facts["synthetic"] is True
 
 
+@pytest.mark.long  # thousands of articles
 def test_role_transitions_follow_their_chain_once_an_entity_has_been_seen():
     counts = np.zeros((4, 4))
     for report in written_reports():
@@ -340,6 +344,7 @@ def test_translated_words_show_their_language():
         refuses("reports", build, name="t", seed=1, domain="reports", documents=2, **wrong)
 
 
+@pytest.mark.long  # many items; the closed form is tested by hand too
 def test_rater_agreement_in_closed_form_is_that_of_many_items():
     clusters = [reports.write_cluster(7, index) for index in range(150)]
     versions = [version for cluster in clusters for version in cluster]
