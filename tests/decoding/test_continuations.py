@@ -86,7 +86,7 @@ def test_unusable_prefixes_are_counted_and_titles_come_off_definitions(model, mo
     )
 
 
-@pytest.mark.long  # every batch; one kill is tested below
+@pytest.mark.long  # every batch; test_a_killed_run_goes_on has one kill
 def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, monkeypatch):
     write_corpus(tmp_path / "a", make(model))
     decode, calls = continuations.decode, []
