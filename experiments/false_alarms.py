@@ -124,6 +124,7 @@ def _first(document: Document) -> Document:
 
 
 def _cut(document: Document, limit: int) -> Document:
+    """A document's first sentences, as many as ``limit``, in their sections."""
     sections = []
     for section in document.sections:
         spans = sentences(section.text)[: max(limit, 0)]
@@ -238,6 +239,13 @@ def _read_once(
     cache: dict[tuple[str, str], Any],
     documents: Sequence[Excerpt],
 ) -> list[Any]:
+    """What a reader makes of documents, each text read once.
+
+    Args:
+        read: the reader.
+        cache: of what it made, by id and text; what is new is added.
+        documents: in whose order and with whose split the result stands.
+    """
     new = {}
     for document in documents:
         key = document.id, document.text
@@ -473,6 +481,7 @@ STRANGERS = {
 
 
 def _rows(documents: Documents) -> Rows:
+    """The sentences of each document."""
     rows = []
     for document in documents:
         row: list[str] = []

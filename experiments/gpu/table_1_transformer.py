@@ -332,6 +332,7 @@ class Texts:
 
     @staticmethod
     def _make(call: Call, chosen: Sizes, folder: Path, seed: int) -> None:
+        """Write corpus and tokenizer into the folder, unless they are there."""
         if (folder / "tokenizer").is_dir():
             return
         started = time.perf_counter()

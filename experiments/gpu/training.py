@@ -341,6 +341,13 @@ def mask_check(device: torch.device, record: Callable[[torch.device], "Recorder"
 
 
 def _gap_of_two_replays(device: torch.device, recorder: "Recorder", dropout: float) -> float:
+    """How far the losses of two replays of one recorded update lie apart, in nats.
+
+    Args:
+        device: a GPU.
+        recorder: of updates.
+        dropout: of the network; at 0 replays are equal.
+    """
     # 1. A training at rate 0, so that weights stay, on copies of one text, so that texts do too.
     text = [0, *(number % 19 + 1 for number in range(30)), 0]
     torch.manual_seed(0)

@@ -135,6 +135,7 @@ def planted_panels(truth: dict[str, Any]) -> Iterator[Panel]:
 
 
 def _persons() -> Panel:
+    """The panel of the released coreference critic, which marks mentions and sentences."""
     spans: dict[str, list[tuple[int, int]]] = {}
 
     def read_mentions(documents: Sequence[Document]) -> list[Any]:
@@ -161,6 +162,14 @@ def _persons() -> Panel:
 
 
 def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
+    """A panel of a critic of topic paths, which marks sentences.
+
+    Args:
+        name: of the panel.
+        critic: of paths.
+        truth: of the topic reader.
+        skipped: sentences at a text's beginning that no part of the score belongs to.
+    """
     spans: dict[str, list[tuple[int, int]]] = {}
 
     def read_paths(documents: Sequence[Document]) -> list[Any]:

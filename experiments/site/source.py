@@ -153,6 +153,8 @@ class Links:
         return "\n".join(lines)
 
     def _line(self, page: Path, line: str) -> str:
+        """A line of a page with its links as the site has them."""
+
         def change(match: re.Match[str]) -> str:
             before, target, after = match.groups()
             return before + self._target(page, target) + after

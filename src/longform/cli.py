@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line's arguments, after the parser of all commands."""
     import argparse
 
     from longform import __version__
@@ -125,6 +126,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _write_examples(folder: Path) -> int:
+    """``longform examples``. Returns 2 where the folder cannot be written, else 0."""
     from longform.examples import FILES, write_examples
 
     try:
@@ -137,6 +139,11 @@ def _write_examples(folder: Path) -> int:
 
 
 def _compare(given: argparse.Namespace, interrupt: Interrupt) -> int:
+    """``longform criticize``: a plan, or the report of one system or of several.
+
+    Returns:
+        0; 1 where a critic failed, 2 where the texts or settings are wrong.
+    """
     from longform.criticize.report import check
     from longform.errors import BadInput
 
@@ -168,6 +175,7 @@ def _watched(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
 
 
 def _compare_one(given: argparse.Namespace, generated: str, interrupt: Interrupt) -> int:
+    """The report of one system's texts against real ones. Returns 1 where a critic failed."""
     from longform.criticize import criticize
     from longform.criticize.report import RECORD, SO_FAR
 
@@ -191,6 +199,7 @@ def _compare_one(given: argparse.Namespace, generated: str, interrupt: Interrupt
 def _compare_systems(
     given: argparse.Namespace, systems: dict[str, str], interrupt: Interrupt
 ) -> int:
+    """The report of several systems, or of paired texts. Returns 1 where a critic failed."""
     from longform.criticize import criticize_systems, systems_report
     from longform.criticize.report import RECORD, SO_FAR
 
@@ -214,6 +223,7 @@ def _compare_systems(
 
 
 def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
+    """Print how long each critic takes and which difference it would see. Returns 0."""
     import json
     from dataclasses import asdict
 

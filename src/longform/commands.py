@@ -44,6 +44,7 @@ def run(given: argparse.Namespace, interrupt: Interrupt) -> int:
 
 
 def _suites(given: argparse.Namespace) -> int:
+    """``longform suites``: judge test suites, or plan it. Returns the exit status."""
     from longform.tools.suites import judge_suites, plan_suites
 
     stay_offline_unless_named(given.model, given.against)
@@ -91,6 +92,7 @@ def _check_file(path: Path | None, sources: Sequence[str]) -> None:
 
 
 def _generate(given: argparse.Namespace) -> int:
+    """``longform generate``: continue prompts, or plan it. Returns the exit status."""
     from longform.tools.writing import generate, plan_writing
 
     stay_offline_unless_named(given.model, given.prefixes)
@@ -114,6 +116,7 @@ def _generate(given: argparse.Namespace) -> int:
 
 
 def _verify(given: argparse.Namespace) -> int:
+    """``longform verify``: check texts against pages, or plan it. Returns the exit status."""
     from longform.tools.verifying import plan_verification, verify
 
     stay_offline_unless_named(given.judge, *given.texts)
@@ -129,6 +132,7 @@ def _verify(given: argparse.Namespace) -> int:
 
 
 def _export(given: argparse.Namespace) -> int:
+    """``longform export``: write a module or tasks for another tool. Returns the exit status."""
     from longform.tools import exporting
 
     if given.kind == "evaluate":

@@ -313,6 +313,15 @@ def _brief(error: Exception) -> str:
 
 
 def _unpack_archive(source: Path, target: Path, under: str) -> None:
+    """Write an archive's files that lie under a folder of it into another folder.
+
+    Args:
+        source: the archive.
+        target: the folder they go to.
+        under: the folder in the archive.
+
+    Raises InputError: a file would lie outside ``target``.
+    """
     # File by file, since ``extractall`` is safe from Python 3.11.4 on alone.
     with tarfile.open(source) as archive:
         for member in filter(tarfile.TarInfo.isfile, archive):

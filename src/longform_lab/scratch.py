@@ -129,6 +129,7 @@ def _is_begun(marker: Path, stamp: Mapping[str, Any]) -> bool:
 
 
 def _without_hardware(settings: Any) -> Any:
+    """Settings without those of the machine, at any depth."""
     if isinstance(settings, list):
         return [_without_hardware(value) for value in settings]
     if not isinstance(settings, dict):

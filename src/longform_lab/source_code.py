@@ -173,6 +173,7 @@ class SourceTree:
         return self._paths[name]
 
     def _find(self, name: str) -> Path | None:
+        """The file of a module of the sources; None where it is none or is kept apart."""
         package = name.split(".")[0]
         if package not in PACKAGES or name in self.apart:
             return None
@@ -210,6 +211,7 @@ class SourceTree:
         return self._relative_paths[path]
 
     def _parsed(self, name: str, path: Path) -> Module:
+        """A module of the sources: its names, what they stand for, and what its statements use."""
         module = Module(path)
         tree = ast.parse(path.read_text(encoding="utf-8"))
         is_program = name.endswith(".__main__")

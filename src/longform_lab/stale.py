@@ -48,6 +48,7 @@ def stages_of(module: str, number: int, by_stage: dict[str, Closure]) -> list[st
 
 
 def _show_modules(tree: SourceTree, by_stage: dict[str, Closure]) -> None:
+    """Print, for each module, how many stages an edit of it makes stale."""
     print(
         f"Of {len(by_stage)} stages an edit makes stale: at most (any definition of the module), "
         "and for the median one"
@@ -69,6 +70,7 @@ def _show_modules(tree: SourceTree, by_stage: dict[str, Closure]) -> None:
 
 
 def _show_module(name: str, tree: SourceTree, by_stage: dict[str, Closure]) -> None:
+    """Print, for each definition of a module, how many stages run it, and the stages' names."""
     module = tree.module(name)
     assert module is not None
     for number, definition in enumerate(module.definitions):

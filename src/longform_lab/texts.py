@@ -47,6 +47,11 @@ def corpus(experiment: Experiment, name: str) -> None:
 
 
 def _corpus_from_files(experiment: Experiment, name: str) -> None:
+    """Read a corpus of published files, and write it to its study.
+
+    Raises:
+        ConfigError: a file beside the corpus is named for a data set that reads none.
+    """
     entry, key = experiment.settings(FROM_FILES, name), f"{FROM_FILES}.{name}"
     placed, dataset = parse_kind(FILE_DATASETS, ReadCorpus, entry, key)
     if placed.beside and not dataset.reads_beside:

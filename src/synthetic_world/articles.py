@@ -116,6 +116,7 @@ class SentenceWriter:
         return tuple(words)
 
     def _fill(self, frame: Frame) -> None:
+        """Add the parts of a frame: words, mentions by number, and what the page fills in."""
         page, pieces = self.page, self.pieces
         for part in frame.parts:
             if isinstance(part, str):

@@ -41,6 +41,7 @@ def check(options: Options) -> None:
 
 
 def _try_model(model: NamedModel) -> None:
+    """Raises BadInput: a language model cannot be opened."""
     if model.folder is not None:
         check_tokenizer_file(model.folder, f"--model {model.name}")
     from longform.language_models.trial import open_language_model
@@ -53,6 +54,7 @@ def _try_model(model: NamedModel) -> None:
 
 
 def _try_encoder(folder: Path) -> None:
+    """Raises BadInput: a folder is no sentence encoder that can read a sentence."""
     option = f"--encoder {folder}"
     if not any((folder / file).is_file() for file in CONFIGURATIONS):
         raise BadInput(

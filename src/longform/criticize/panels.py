@@ -214,6 +214,7 @@ def _related_nouns(grids: Latest) -> Panel:
 
 
 def _sections() -> Panel:
+    """The panel of the order of section titles."""
     critic = SectionOrder()
 
     def read_sections(documents: Sequence[Excerpt]) -> list[Any]:
@@ -256,6 +257,7 @@ def _check_titles(documents: Sequence[Excerpt]) -> None:
 
 
 def _persons() -> Panel:
+    """The panel of persons' mentions."""
     # As the paper names it: the released critic gives a symbol that it never met 1e-20, so that a
     # handful of rare words decides, and it found half as many of the stories in which names stand
     # for pronouns.
@@ -524,6 +526,8 @@ PACE = 270  # words a second that it reads on one core once it is open (docs/rea
 
 
 def _model(options: Options) -> Panel:
+    """The panel of a language model's surprisals."""
+
     def read_words(documents: Sequence[Document]) -> list[Any]:
         extras.check("models", *NETWORKS)
         from longform.critics.perplexity.read import read as read_tokens

@@ -138,6 +138,7 @@ def _record(line: str) -> dict[str, Any]:
 
 
 def _fingerprint(documents: Sequence[Document], options: Options) -> str:
+    """Of texts and options: results so far are those of the same ones."""
     encoder = NamedModel("", options.encoder, {}) if options.encoder else None
     parts: list[Any] = [[options.seed, options.packaged, options.packaged_encoder]]
     for document in documents:

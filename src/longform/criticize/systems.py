@@ -338,6 +338,17 @@ def plan_systems(
 
 
 def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan:
+    """How long a critic takes, and which differences it would see.
+
+    Args:
+        panel: the critic.
+        sides: the texts of all systems, cut as they are compared.
+        num_words: of all texts.
+        seed: of the draws.
+
+    Returns:
+        The plan; with a reason instead of differences where the critic cannot tell before it reads.
+    """
     seconds = num_words / panel.pace
     if panel.absent:
         return Plan(panel.name, 0.0, math.nan, {}, panel.absent)

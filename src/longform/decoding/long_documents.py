@@ -315,6 +315,11 @@ class Sampler(pl.LightningModule):
         append_lines(self.scratch / f"drafts-{self.global_rank}.jsonl", lines)
 
     def _tick(self, tokens: int) -> None:
+        """Count tokens that were drawn, and report every so often.
+
+        Args:
+            tokens: how many since the last call.
+        """
         self.drawn += tokens
         if self.referee is None or time.monotonic() - self.reported < REPORT_EVERY:
             return

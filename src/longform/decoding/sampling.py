@@ -201,6 +201,11 @@ class TokenStream:
 
     @torch.no_grad()
     def _forward(self, feed: Tensor) -> None:
+        """Read tokens behind those that are cached: logits and states of the last one.
+
+        Args:
+            feed: ids, (rows, new tokens).
+        """
         mask = (self.ids != PAD).long()
         positions = (mask.cumsum(1) - 1).clamp(min=0)
         output = self.network(

@@ -190,6 +190,7 @@ def _class_of_predicate(weights: Mapping[str, float]) -> str:
 
 
 def _by_ending(lower: str) -> dict[str, float]:
+    """How much each class of words is spoken for by a word's ending."""
     if lower.endswith("ly"):
         return {ADVERB: 2.0, ADJECTIVE: 0.5}
     if lower.endswith(NOUN_ENDINGS):

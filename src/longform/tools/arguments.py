@@ -53,6 +53,7 @@ def add_command(verbs: Any, name: str, purpose: str, example: str = "") -> argpa
 
 
 def _suites(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``longform suites``."""
     add = parser.add_argument
     add("model", help=MODEL)
     add("suites", nargs="+", help=SUITES)
@@ -85,6 +86,7 @@ def _suites(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``longform generate``."""
     add = parser.add_argument
     add("model", help=MODEL)
     add("--prefixes", required=True, help=f"prompts: {TEXTS}")
@@ -140,6 +142,7 @@ def _verify(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``longform export``."""
     kinds = parser.add_subparsers(required=True, metavar="KIND", dest="kind")
     kind = kinds.add_parser("evaluate", help="a module of Hugging Face's evaluate with all critics")
     kind.add_argument("folder", type=Path, help="folder to write; its name is the module's")

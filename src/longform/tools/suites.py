@@ -154,6 +154,7 @@ def _copies(number: int) -> str:
 
 
 def _remark(result: SuiteResult) -> str:
+    """What a reader of a suite's row should know: floors not passed, items left out or twice."""
     floors = np.array([result.chance, result.token_count, result.without_context])
     measured = floors[~np.isnan(floors)]
     highest = max(measured.tolist(), default=math.nan)

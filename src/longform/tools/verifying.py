@@ -355,6 +355,13 @@ def _pages_of(source: Path) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _plan(systems: Systems, checker: "Checker", judge: str) -> VerificationPlan:
+    """How many sentences are to be checked, and how long that takes by a timed trial.
+
+    Args:
+        systems: the texts of each.
+        checker: of claims.
+        judge: its name.
+    """
     from longform.critics.verifiability.checker import LINES
     from longform.critics.verifiability.read import claims_of
 

@@ -103,6 +103,7 @@ class Quantity(RecordFilter):
 
     @model_validator(mode="after")
     def _has_one_meaning(self) -> Self:
+        """Refuse a quantity that is both an operation and a filter, or a pair of other than two."""
         operations = self.operations
         allowed = ("corpus",) if operations == ["fact"] else ()
         others = [name for name in self.fields if name not in allowed]

@@ -309,6 +309,7 @@ class Expected:
         return [self._line(number, results, facts) for number in self.numbers]
 
     def _line(self, number: Printed, results: Results, facts: Facts) -> Line:
+        """A printed number beside ours, and the verdict on that."""
         ours = self._ours(number, results, facts)
         verdict, cause = verdict_on(number, ours), number.cause
         if verdict in (WITHIN, DIFFERS):

@@ -67,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of the command and its verbs."""
     parser = argparse.ArgumentParser(prog="python -m longform_lab.study", description=__doc__)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     _add_make(verbs)
@@ -146,6 +147,7 @@ def _add_analyse(verbs: Any) -> None:
 
 
 def _make(given: argparse.Namespace) -> None:
+    """Write a study, of corpora or of a sheet."""
     if given.kind != "sections" and given.sheet is None:
         raise BadInput(f"a {given.kind} study needs --sheet FILE")
     if given.kind == "sections":
@@ -228,6 +230,7 @@ def _invite(given: argparse.Namespace) -> None:
 
 
 def _serve(given: argparse.Namespace) -> None:
+    """Serve a study's pages until the process ends."""
     import uvicorn
 
     from longform_lab.study.app import LOCAL, create_app
@@ -259,6 +262,7 @@ def _opened(answers: Path) -> Store:
 
 
 def _export(given: argparse.Namespace) -> None:
+    """Write all answers of a study as CSV or JSON lines."""
     if given.out.suffix not in (".csv", ".jsonl"):
         raise BadInput(f"{given.out}: an export is .csv or .jsonl; name --out so")
     rows = exported(load_study(given.study), _opened(given.answers))
@@ -274,6 +278,7 @@ def _export(given: argparse.Namespace) -> None:
 
 
 def _analyse(given: argparse.Namespace) -> None:
+    """Print, and save, the tables of an export."""
     tables = analyse(read_export(given.export))
     if given.out is not None:
         try:

@@ -83,6 +83,10 @@ class GivenMentions:
         return {"resolver": "gold"}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """The annotated mentions of each text, in order.
+
+        Raises InputError: a text has no annotation.
+        """
         missing = [text for text in texts if text not in self.by_text]
         if missing:
             raise InputError(

@@ -88,6 +88,7 @@ class _NameResolver:
         return {"resolver": signature(self), "first_names": str(len(self.first_names))}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Mentions of each text, by place."""
         all_mentions = []
         for text in texts:
             mentions = self._resolve(text)
@@ -120,6 +121,7 @@ class RuleResolver(_NameResolver):
     order: float = 0.25
 
     def _resolve(self, text: str) -> list[Mention]:
+        """Mentions of a text, entity by entity."""
         # 1. Each candidate joins an earlier entity or begins one.
         entities: list[_Entity] = []
         for candidate in candidates(text, self.first_names):
@@ -312,6 +314,7 @@ class NearestResolver(_NameResolver):
     """
 
     def _resolve(self, text: str) -> list[Mention]:
+        """Mentions of a text from left to right, each of the entity that is nearest."""
         mentions: list[Mention] = []
         name_words: list[set[str]] = []  # of each entity
         latest_singular: int | None = None
@@ -389,6 +392,7 @@ class FcorefResolver:
         return {"resolver": f"FcorefResolver({self.checkpoint})", **versions}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Mentions of each text by the network's clusters; none of a text without words."""
         # 1. Clusters of the texts that have words.
         with_words = [text for text in texts if text.strip()]
         predictions: Iterator[Any] = iter(())

@@ -457,6 +457,7 @@ class ReleasedCoreference(_NgramScores, recorded_as="MentionCritic"):
     raw: ClassVar[bool] = True
 
     def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
+        """The discount of each order; unknown symbols have a probability of their own."""
         discounts = [(0.0,)]
         for order_counts in counts[1:]:
             discounts.append((absolute_discount(order_counts),))
@@ -476,6 +477,11 @@ class Coreference(_NgramScores, recorded_as="KneserNeyCritic"):
     raw: ClassVar[bool] = False
 
     def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
+        """Three discounts of each order, and the share that is left for unknown symbols.
+
+        Args:
+            counts: of the n-grams of each order, unigrams first.
+        """
         discounts = tuple(map(modified_discounts, counts))
         # what is taken off the unigrams is shared by all symbols and the unseen one
         unigrams = counts[0]

@@ -197,6 +197,7 @@ def without_html(text: str) -> str:
 
 
 def _script(match: re.Match[str]) -> str:
+    """What a superscript or subscript shows behind what stands before it."""
     before = match.string[max(0, match.start() - 12) : match.start()].rstrip(GONE)
     before = re.sub(r"(?:'{2,}|</?\w+>)+$", "", before)  # ''x''<sup>2</sup>
     inside = re.sub(r"'{2,}|</?[a-zA-Z][^<>]*>", "", match[2])
@@ -204,6 +205,7 @@ def _script(match: re.Match[str]) -> str:
 
 
 def _tag(match: re.Match[str]) -> str:
+    """What a tag of HTML leaves in the text: a line, a paragraph, nothing, or itself if unknown."""
     name = match[2].lower()
     if name == "br":
         return LINE

@@ -189,6 +189,13 @@ def without_holes(
 
 
 def _sentences_without_holes(paragraph: str, names: list[str], struck: Counter[str] | None) -> str:
+    """The sentences of a paragraph in which no text is missing.
+
+    Args:
+        paragraph: with holes.
+        names: of the holes.
+        struck: counts the sentences that are left out, by what is missing; None for no counts.
+    """
     from longform.text.sentences import sentences
 
     complete = []
@@ -255,6 +262,10 @@ def without_quotes(text: str) -> str:
 
 
 def _without_quotes(line: str) -> str:
+    """A line without the apostrophes that make words bold and italic.
+
+    Of a run of apostrophes two are italic, three bold, five both; what is over is shown.
+    """
     # 1. Apostrophes of each run that are shown, and how many are markup.
     shown: dict[int, int] = {}
     markup: dict[int, int] = {}
