@@ -1,7 +1,7 @@
 """Ways to fit the HSMM of Table 1 by EM, compared on one language.
 
     OMP_NUM_THREADS=1 PYTHONPATH=src python experiments/deng2022/compare_em.py --seeds 1 2 3 \\
-        --out experiments/deng2022/measured/em_ways.json
+        --out experiments/deng2022/measured/em_ways.json.gz
 
 Perplexities, processor seconds and Latent PPL. The language has 64 states (256 in the paper) and a
 tenth of the paper's texts, the HSMM 200 states (800), so that plain EM takes a quarter of an hour.
@@ -12,6 +12,7 @@ not measured again.
 from __future__ import annotations
 
 import argparse
+import gzip
 import itertools
 import json
 import time
@@ -241,12 +242,12 @@ def main() -> None:
     )
     parser.add_argument("--ways", nargs="+", choices=[*PLANS, *OTHERS], default=[*PLANS, *OTHERS])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="JSON, under gzip")
     arguments = parser.parse_args()
     # 1. What is there already.
     report: dict[str, Any] = {"true": exact_values(), "ways": {}}
     if arguments.out.exists():
-        report = json.loads(arguments.out.read_text(encoding="utf-8"))
+        report = json.loads(gzip.decompress(arguments.out.read_bytes()))
     # 2. The rest, written fit by fit.
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     for seed in arguments.seeds:
@@ -256,7 +257,7 @@ def main() -> None:
                 print(way, seed, flush=True)
                 fits[str(seed)] = measured(way, seed)
                 text = json.dumps(report, indent=1, sort_keys=True)
-                arguments.out.write_text(text + "\n", encoding="utf-8")
+                arguments.out.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
 
 
 if __name__ == "__main__":
