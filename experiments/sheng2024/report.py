@@ -167,9 +167,12 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
     if any("trainings" in record.details for record in records):
         groups = curves.groups("variant", column).values()
         num_trainings = max(map(len, groups), default=0)
+        shown = "that of one training"
+        if num_trainings > 1:
+            shown = f"the mean of {num_trainings} trainings"
         caption += (
-            " Where an encoder was trained several times, a curve is the mean of "
-            f"{num_trainings} trainings with the area under it; the table has the mean over all."
+            f" Where an encoder was trained several times, a curve is {shown} with the area under "
+            "it; the table has the mean over all."
         )
     # 3. Its panels.
     num_panels = max(len(curves.values("variant")), 1)

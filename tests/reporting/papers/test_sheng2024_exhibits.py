@@ -153,3 +153,16 @@ def test_classes_stand_beside_the_commonest_one_and_means_get_surer(tmp_path):
     assert ("commonest class", "completions") not in cells
     cells = draw(EXPECTED, "figure_7", RESULTS, tmp_path).cells
     assert cells[0].high - cells[0].value == pytest.approx(1.96 * 0.1 / 60**0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("trainings", "shown"), [(1, "that of one training"), (3, "the mean of 3 trainings")]
+)
+def test_a_roc_curve_says_of_how_many_trainings_it_is(trainings, shown, tmp_path):
+    mean = record("bbscore", "area", 0.9, task="block_1", variant="paper", details={"trainings": 3})
+    curves = []
+    for seed in range(1, trainings + 1):
+        fields = {"task": "block_1", "variant": "paper", "details": {"roc": ROC}}
+        curves.append(record("bbscore", "area", 0.9, seed=seed, **fields))
+    figure = draw(EXPECTED, "figure_4", Results([mean, *curves]), tmp_path)
+    assert f"a curve is {shown} with the area" in figure.caption
