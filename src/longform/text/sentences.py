@@ -46,7 +46,9 @@ EXCLAMATIVE = _listed("exclamative")  # names with an exclamation mark: "Yahoo!"
 SPEECH_VERBS = _listed("speech_verbs")  # after a quotation and a name: '"Stop!" Mary said'
 HONORIFICS = _listed("honorifics")  # before a name; they begin one after "p.m." or "Inc."
 
-_CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
+# German closes „...“, »...« and ›...‹. Right behind a stop and before a blank none of these opens.
+_CLOSING_QUOTES = "\"'”’»›“‘«‹"
+_CLOSERS = _CLOSING_QUOTES + ")\\]}」』】）》〉］"
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
 _NEVER_FIRST = frozenset(",;:)]}%&/=，；：、）］】》」』")  # of a sentence
 _LOWER, _UPPER = "a-zß-öø-ÿ", "A-ZÀ-ÖØ-Þ"
@@ -255,7 +257,7 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
         # throughout
         return set(marks) <= set("?!") and not closers and text[start].islower()
     # '"Stop!" Mary said'
-    if any(closer in "\"'”’»" for closer in closers) and marks != ".":
+    if any(closer in _CLOSING_QUOTES for closer in closers) and marks != ".":
         speaker = _SPEAKER.match(text, end)
         if speaker and (speaker[1] == "I" or speaker[1].lower() not in CLOSED):
             return False

@@ -36,6 +36,10 @@ CASES = {  # "|" marks the place between two sentences, where the text itself ha
     "latin": "Several parks, e.g. Hyde Park, are old.|Others, i.e. Green Park, are not.",
     "company": "Acme Inc. was founded in 1900.|Later came Acme Ltd.|The end came.",
     "romance": "Élodie vit à Paris.|Ça va?|Él vive aquí.|¿Por qué?|Ñandú es un ave.",
+    "german speech": (
+        "Er fragte: „Wirklich?“|Sie ging.|»Wie froh bin ich, dass ich Dich habe.«|Das schrieb er.|"
+        "‚Nein!‘|›Nein.‹|„Halt!“ Mary said.|»Halt!« Mary said."
+    ),
     "german": "Die Stadt liegt am Rhein.|Öfter regnet es.|Über 3,5 Millionen leben dort.",
     "cyrillic": "Он жил в Москве.|Она уехала.|Почему?",
     "greek": "Ζει στην Αθήνα.|Είναι μεγάλη.",
