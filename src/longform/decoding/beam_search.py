@@ -107,7 +107,18 @@ def search_from(
     banned: Row = (),
     ends: SentenceEnds | None = None,
 ) -> list[Hypothesis]:
-    """:func:`beam_search` behind the rows of a stream, which it takes for itself."""
+    """:func:`beam_search` behind the rows of a stream, which it takes for itself.
+
+    Args:
+        stream: what is read of each prompt.
+        settings: of the search.
+        limits: tokens that each row may get.
+        banned: tokens that are never written.
+        ends: of sentences, at which a hypothesis is finished; None for none.
+
+    Returns:
+        The best hypothesis of each row: a finished one, else the best at the limit.
+    """
     results: dict[int, Hypothesis] = {}
     rows = list(range(len(stream.ids)))
     search = _Search(stream, settings, banned, ends)
@@ -264,6 +275,13 @@ def contrastive_search(
 ) -> list[list[int]]:
     """``new_tokens`` tokens after each prompt; fewer where blocking leaves none.
 
+    Args:
+        network: the language model.
+        prompts: token ids of each.
+        settings: of the search.
+        new_tokens: of each row.
+        banned: tokens that are never written.
+
     Raises:
         BadInput: as :func:`check_room`.
     """
@@ -326,6 +344,15 @@ def delayed(
 
     What is committed is read once and kept; a search begins from a copy. A row that blocking leaves
     without any token ends early.
+
+    Args:
+        network: the language model.
+        prompts: token ids of each.
+        settings: of the openings, of the searches and how many tokens an opening has.
+        new_tokens: of each row.
+        rngs: of each row.
+        ends: of sentences.
+        banned: tokens that are never written.
     """
     check_room(network, prompts, [new_tokens] * len(prompts))
     texts: list[list[int]] = [[] for _ in prompts]
@@ -373,7 +400,15 @@ def _sampled_openings(
     rngs: Rngs,
     ends: SentenceEnds,
 ) -> list[bool]:
-    """Add up to ``limits`` sampled tokens to the rows of a stream and to ``texts``.
+    """Add sampled tokens to the rows of a stream and to ``texts``, up to the end of a sentence.
+
+    Args:
+        stream: of the rows.
+        rules: what becomes of logits before a token is drawn.
+        texts: tokens of each row; they are added to.
+        limits: tokens that each row gets at most.
+        rngs: of each row.
+        ends: of sentences.
 
     Returns:
         Whether the last token of each row ended a sentence.

@@ -234,11 +234,21 @@ def _ends_glued(text: str, start: int, stop: re.Match[str]) -> bool:
 
 
 def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -> bool:
-    """Whether a stop with white space or nothing after it ends the sentence begun at ``start``."""
+    """Whether a stop with white space or nothing after it ends a sentence.
+
+    The first of these rules that has an answer decides.
+
+    Args:
+        text: the whole.
+        start: of the sentence.
+        stop: its marks and what closes behind them, quotation marks and brackets.
+        caseless: as of :func:`_sentence_end`.
+    """
     position, end = stop.span()
     marks, closers = stop["marks"], stop["closers"]
     first = _FIRST_WORD.match(text, end)
     after = first[1] if first else ""
+    # the end of the text or of its paragraph
     if _next_visible(text, end) == len(text) or _BLANK_LINE.match(text, end):
         return True
     # a stop with a space before it comes from tokenised text
@@ -246,6 +256,7 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
     if apart and not closers and marks in {".", "?", "!"}:
         spaced_quote = _CLOSING_QUOTE_APART.match(text, end)
         return not (spaced_quote and after[:1].islower() and after not in STARTERS)
+    # before an aside, within a bracket or within a title the sentence goes on
     if _ASIDE.match(text, end):
         return False
     if not closers and (_in_bracket(text, start, position, end) or _in_title(text, start, stop)):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -380,12 +380,30 @@ def plan_suites(
     seed: int = SEED,
 ) -> SuitesPlan:
     """What :func:`judge_suites` would read, and for how long; arguments as there."""
-    return _prepared(model, suites, metric, ends, separator, seed)[0]
+    return _prepared(model, suites, metric, ends, separator, seed).plan
 
 
-Counts = dict[str, int]  # of items, by suite
 ItemText = tuple[tuple[str, int, str], ...]  # a condition, a region's number and its text each
-Prepared = tuple[SuitesPlan, OpenedReader, list[Suite], Counts, Counts, list[Suite]]
+
+
+class _Prepared(NamedTuple):
+    """What is to be read.
+
+    Attributes:
+        plan: how much it is, and how long it takes.
+        opened: the model.
+        suites: of items that the model can read, without copies.
+        excluded: items of each suite that the model cannot read.
+        copies: items of each suite that ask what an earlier one asks.
+        without_context: the suites that have a form without context, in that form.
+    """
+
+    plan: SuitesPlan
+    opened: OpenedReader
+    suites: list[Suite]
+    excluded: dict[str, int]
+    copies: dict[str, int]
+    without_context: list[Suite]
 
 
 def _prepared(
@@ -395,10 +413,8 @@ def _prepared(
     ends: str,
     separator: str,
     seed: int,
-) -> Prepared:
-    """The plan, the opened model, readable suites, how many items of each suite are left out, how
-    many are copies, and suites without context.
-    """
+) -> _Prepared:
+    """The opened model and what it can read of suites; arguments as of :func:`judge_suites`."""
     # 1. Suites first: a misspelt file should not wait for a network.
     opened_suites, names = list[Suite](), list[str | Path]()
     for suite_or_name in [suites] if isinstance(suites, str | Path) else suites:
@@ -436,7 +452,7 @@ def _prepared(
         copies=sum(copies.values()),
         seconds=tokens * opened.seconds_per_token(),
     )
-    return plan, opened, chosen, excluded, copies, bare
+    return _Prepared(plan, opened, chosen, excluded, copies, bare)
 
 
 def without_copies(suite: Suite) -> Suite:
