@@ -56,8 +56,9 @@ def show_plan(name: str, tiny: bool) -> None:
     minutes = sum(part.minutes for part in parts)
     calls = math.ceil(minutes / MINUTES)
     print(f"{name}: {minutes:.1f} minutes predicted, in {calls} calls of at most {MINUTES:.0f};")
-    travels = sum(part.moved for part in parts if part.name == BRING) / 2**20
-    print(f"  in {input_bytes(name):,} bytes, and {travels:.0f} MiB of texts and weights;")
+    brought = sum(part.moved for part in parts if part.name == BRING)
+    texts = f", and {brought / 2**20:.0f} MiB of texts and weights" if brought else ""
+    print(f"  in {input_bytes(name):,} bytes{texts};")
     print(f"  out {', '.join(job.OUTPUTS)}")
     for part in parts:
         cost = f"{part.operations:.2g} operations, {part.moved:.2g} bytes"

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.gpu import JOBS
+from experiments.gpu.data import DATA, RAW, open_data
 from longform.errors import BadInput
+from longform_lab.real_files import needed_data, put_in_place
 
 
 def main(given: list[str] | None = None) -> int:
@@ -35,8 +37,17 @@ def finish(options: argparse.Namespace) -> None:
     job: Any = getattr(importlib.import_module(JOBS[options.job]), "JOB", None)
     if job is None:
         raise BadInput(f"gpu finish: {options.job} leaves nothing to a processor")
+    if not options.tiny:
+        place_encoders(job)
     home = Path("scratch") / "gpu" / (f"{options.job}_tiny" if options.tiny else options.job)
     job.finish(options.out or home / "out", options.state or home / "finish", options.tiny)
+
+
+def place_encoders(job: Any) -> None:
+    """Point to the installed encoders that its critics learn on; they never travelled."""
+    open_data(DATA, job.weights)
+    entries = needed_data(job.scale, Path())["files"]
+    put_in_place([entry for entry in entries if "package" in entry], DATA / RAW, None)
 
 
 if __name__ == "__main__":

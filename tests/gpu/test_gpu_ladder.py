@@ -75,6 +75,18 @@ def test_texts_are_opened_without_weights_that_no_stage_reads(tmp_path):
     refuses("parts are here", data.open_data, tmp_path)
 
 
+def test_finishing_points_to_the_encoder_that_did_not_travel(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(finish, "DATA", tmp_path)
+    (tmp_path / "raw").mkdir()
+    placed = []
+    monkeypatch.setattr(finish, "put_in_place", lambda *given: placed.append(given))
+    finish.place_encoders(ladder.JOB)
+    ((entries, raw, folder),) = placed
+    assert [entry["to"] for entry in entries] == ["minilm"]
+    assert (raw, folder) == (tmp_path / "raw", None)
+
+
 @pytest.mark.long  # the stages of a whole job, in small
 def test_ladder_trains_reads_suites_and_writes_articles(tmp_path, monkeypatch):
     monkeypatch.setenv("LONGFORM_DEVICE", "cpu")
