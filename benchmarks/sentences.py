@@ -359,8 +359,9 @@ def compare(treebanks: dict[str, list[GoldText]], running: bool) -> dict[str, An
 
 
 def scores(by_treebank: dict[str, Counts]) -> dict[str, Any]:
-    """F1 of one splitter by treebank and pooled, and its speed."""
+    """F1 of one splitter by treebank and pooled, its speed, and texts that it altered."""
     f1_by_treebank = {}
+    # right, predicted and gold ones
     sentences, ends = np.zeros(3), np.zeros(3)
     seconds, characters, altered = 0.0, 0, 0
     for name, counts in by_treebank.items():

@@ -62,7 +62,10 @@ class Item(NamedTuple):
 
 
 def read_items(path: Path) -> list[Item]:
-    """Pairs with their labels; groups are components of equal claims and equal evidence."""
+    """Pairs with their labels; groups are components of equal claims and equal evidence.
+
+    Texts are joined into trees (union-find): two are of one group where their roots are the same.
+    """
     rows = [record for _, record in records(path)]
     parent: dict[str, str] = {}
 
@@ -83,12 +86,14 @@ def read_items(path: Path) -> list[Item]:
 
 
 def parts(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
-    """Groups, in an order drawn by seed, until each part has its share."""
-    _, _, groups_of_items = zip(*items, strict=True)
-    groups = max(groups_of_items) + 1
-    order = generator("symmetric fever", seed).permutation(groups)
+    """The items of each part of ``SHARES``, which are shares of groups.
+
+    Groups stand in an order drawn by seed; the first ones are of the first part, and so on.
+    """
+    num_groups = max(item.group for item in items) + 1
+    order = generator("symmetric fever", seed).permutation(num_groups)
     ranks = np.argsort(order)
-    ends = np.round(np.cumsum(list(SHARES.values())) * groups).astype(int)
+    ends = np.round(np.cumsum(list(SHARES.values())) * num_groups).astype(int)
     names = list(SHARES)
     split: dict[str, list[Item]] = {name: [] for name in names}
     for item in items:
@@ -102,14 +107,13 @@ def judge(model: Any, items: Sequence[Item], seed: int) -> dict[str, Any]:
 
     The third label is not offered.
     """
-    pairs, labels, groups_of_items = zip(*items, strict=True)
-    predicted = model.probabilities(pairs)[:, :2].argmax(1)
-    true = np.array(list(map(LABELS.index, labels)))
+    predicted = model.probabilities([item.pair for item in items])[:, :2].argmax(1)
+    true = np.array([LABELS.index(item.label) for item in items])
     right = predicted == true
     # Groups are drawn again, in the order in which they come.
     by_group: dict[int, list[bool]] = {}
-    for group, is_right in zip(groups_of_items, right, strict=True):
-        by_group.setdefault(group, []).append(is_right)
+    for item, is_right in zip(items, right, strict=True):
+        by_group.setdefault(item.group, []).append(is_right)
     groups = [np.array(rights) for rights in by_group.values()]
 
     def accuracy(rows: np.ndarray) -> float:

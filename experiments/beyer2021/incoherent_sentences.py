@@ -339,13 +339,18 @@ def equal_place(
 
 
 def _design(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """float64 (sentences, inputs) what a regression knows of the sentences of a story.
+    """What a regression knows of the sentences of a story.
 
     Args:
         counts: tokens of each sentence.
-        edges: of the classes of length.
+        edges: of the classes of length, (classes - 1,).
+
+    Returns:
+        float64 (sentences, inputs): indicators of the place and of the class of length, whether it
+        is the story's last one, and three curves of its length.
     """
     positions = np.arange(len(counts))
+    # Rows of the identity matrix are indicators.
     steps_of_place = np.eye(PLACES + 1)[np.minimum(positions, PLACES)]
     steps_of_length = np.eye(TENTHS)[np.searchsorted(edges, counts)]
     last = positions == len(counts) - 1

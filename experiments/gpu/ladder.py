@@ -31,6 +31,8 @@ SHARED = 1.3  # the largest network's trainings run alone, the others' side by s
 ARTICLES, LONGEST = 100, 1_024  # articles of a system, tokens
 REDRAWN = 2  # times that an article is drawn at most
 STEP_OF_A_LAYER = STEP / 30  # SmolLM2 has 30 layers; six processes at once
+READ_A_SECOND = 69_000  # tokens; measured on one H100 with SmolLM2, pairs of sentences
+LOAD = 3  # seconds to load a network, assumed
 
 
 def weights_of(layers: int, width: int) -> int:
@@ -78,10 +80,6 @@ def reading(words: str, tokens: float, beside: bool = False) -> Stage:
     if beside:
         return Stage(words, operations, 0, 0.1, f"{because}; beside the one before", beside=True)
     return Stage(words, operations, 0, minutes, because)
-
-
-READ_A_SECOND = 69_000  # tokens; measured on one H100 with SmolLM2, pairs of sentences
-LOAD = 3
 
 
 def writing() -> tuple[Stage, ...]:

@@ -132,7 +132,12 @@ def _combined(
         vectors: v, (k, B, C).
         scales: s, float64 (k, B).
         joint: W, (G, C).
+
+    Returns:
+        The sum divided by its largest entry, (B, C), and the logarithm of what it was divided by,
+        float64 (B,); zeros and minus infinity where there is no path.
     """
+    # 1. The logarithm of each product's largest entry; the largest of these sets the scale.
     products = vectors * joint[rows.clamp(min=0)]
     tops = torch.where(rows >= 0, products.amax(dim=-1), 0)
     levels = scales + tops.double().log()
@@ -140,11 +145,12 @@ def _combined(
     alive = torch.isfinite(bound)
     shifted = (scales - torch.where(alive, bound, 0)).exp()
     factors = torch.where(torch.isfinite(levels), shifted, 0)
-    # Each product is divided by its own top before the factor multiplies it: the factor alone may
-    # exceed float32.
+    # 2. The sum. Each product is divided by its own top before the factor multiplies it: the factor
+    # alone may exceed float32.
     weights = (factors * tops.double()).to(joint.dtype)
     relative = products / torch.where(tops > 0, tops, 1)[..., None]
     total = (relative * weights[..., None]).sum(dim=0)
+    # 3. Divided by its largest entry.
     top = torch.where(alive, total.amax(dim=-1), 1)
     scale = torch.where(alive, bound + top.double().log(), -torch.inf)
     return total / top[:, None], scale

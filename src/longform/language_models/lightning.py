@@ -58,6 +58,7 @@ class Steps(pl.Callback):
     def on_train_batch_start(
         self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int
     ) -> None:
+        """Seed torch for this batch, of those that all processes meet in turn."""
         step = trainer.current_epoch * trainer.num_training_batches + index
         seed = derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank)
         torch.default_generator.manual_seed(seed)
@@ -100,6 +101,7 @@ class Progress(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int
     ) -> None:
+        """Note the batch's loss, and report the speed every so often."""
         share = outputs["loss"].detach()  # of an update
         self.losses.append(share * trainer.accumulate_grad_batches)
         self.tokens += int(batch["labels"].numel())

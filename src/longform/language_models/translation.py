@@ -102,6 +102,7 @@ class AutoregressiveTranslator(Translator):
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
+        # Angles t / 10000^(2i / width) of position t; columns are their sines and cosines by turns.
         rates = torch.exp(-math.log(10_000.0) * torch.arange(0, shape.width, 2) / shape.width)
         angles = torch.arange(shape.positions)[:, None] * rates[None]
         positions = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
