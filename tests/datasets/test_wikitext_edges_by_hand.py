@@ -6,7 +6,14 @@ import pytest
 
 from longform.datasets.wikipedia import wikitext
 from longform.datasets.wikipedia.marks import BREAK, GONE, TAGS, Holes
-from longform.datasets.wikipedia.templates import calculated, render, split_arguments, template_name
+from longform.datasets.wikipedia.templates import (
+    TOO_DEEP,
+    calculated,
+    render,
+    split_arguments,
+    template_name,
+    without_templates,
+)
 
 SHOWN = {
     # bold and italic: an apostrophe where both are unbalanced in a line
@@ -118,3 +125,18 @@ def test_a_sum_is_calculated_up_to_200_characters():
     assert calculated("1" + "+1" * 100) is None
     assert calculated("2**3") is None
     assert calculated("7 div 2") == 3.5
+
+
+@pytest.mark.parametrize(("depth", "words"), [(40, 40), (41, 0), (81, 40), (82, 0), (2_000, 32)])
+def test_every_forty_first_nested_template_is_a_hole_and_the_rest_is_shown(depth, words):
+    holes = Holes()
+    rendered = without_templates("{{small|word " * depth + "x" + "}}" * depth, holes)
+    innermost = "x" if depth == 40 else holes.mark(TOO_DEEP)
+    assert rendered == "word " * words + innermost
+
+
+def test_nested_parameters_and_templates_beside_one_another_count_by_their_height():
+    holes = Holes()
+    deep = "{{{1|" * 40 + "x" + "}}}" * 40
+    assert without_templates(f"{deep} {{{{small|y}}}} {deep}", holes) == "x y x"
+    assert without_templates(f"{{{{small|{deep}}}}} z", holes) == f"{holes.mark(TOO_DEEP)} z"

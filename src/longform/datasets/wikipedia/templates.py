@@ -17,9 +17,10 @@ from longform.datasets.wikipedia.arguments import Arguments, grouped, hidden
 from longform.datasets.wikipedia.marks import BREAK, FRACTION, GONE, HOLE, Holes, literal, plain
 from longform.datasets.wikipedia.template_text import family, renderers
 
-# An opening is sought among fewer than these last ones: MediaWiki nests templates no deeper
-# ($wgMaxTemplateDepth).
+# MediaWiki nests templates no deeper ($wgMaxTemplateDepth): an opening is sought among fewer than
+# these last ones, and templates around as many others leave a hole.
 NESTING = 40
+TOO_DEEP = "templates nested too deeply"  # the name of that hole
 # Braces of templates, and the lines that begin and end a table.
 _BRACKETS = re.compile(r"\{{2,}|\}{2,}|^[ \t:\uf080]*\{\||^[ \t\uf080]*\|\}(?!\})", re.MULTILINE)
 _SEPARATORS = re.compile(r"\[\[|\]\]|\|")
@@ -36,19 +37,21 @@ class _Opening(NamedTuple):
         kind: ``{|`` of a table, ``{{`` of templates and parameters.
         braces: how many there are; 0 of a table.
         start: number of the pieces of text that stand before them.
+        height: how many templates and parameters are nested in what stands behind them so far.
     """
 
     kind: str
     braces: int
     start: int
+    height: int = 0
 
 
 def without_templates(text: str, holes: Holes) -> str:
     """The wikitext of a page with its templates rendered, innermost first, and its tables cut.
 
     An opening that never closes stays. The brackets are passed over once, with a stack of those
-    that are open; each closing joins the text behind its opening, so that the time grows with the
-    length of the page and with the depth of its templates.
+    that are open. Each closing joins the text behind its opening, at most ``NESTING`` times over
+    until a hole takes its place, so that the time grows with the length of the page alone.
 
     Args:
         text: wikitext with neither comments nor tags of extensions.
@@ -115,7 +118,7 @@ def _close_braces(count: int, opened: list[_Opening], pieces: list[str], holes: 
         if nearest is None:
             break
         # 1. What stands between the braces: three are a parameter, two a template.
-        _, braces, start = opened[nearest]
+        _, braces, start, _ = opened[nearest]
         used = 3 if count >= 3 and braces >= 3 else 2
         inside = "".join(pieces[start + 1 :])
         if used == 2 and count == 3 and inside.count("{") > inside.count("}"):
@@ -123,12 +126,19 @@ def _close_braces(count: int, opened: list[_Opening], pieces: list[str], holes: 
             inside += "}"
             count = 2
         # 2. What it shows takes its place, behind the braces that stay open.
-        shown = _default(inside) if used == 3 else render(inside, holes)
+        height = 1 + max(opening.height for opening in opened[nearest:])
+        if height > NESTING:
+            height = 0
+            shown = holes.mark(TOO_DEEP)
+        else:
+            shown = _default(inside) if used == 3 else render(inside, holes)
         del pieces[start:]
         del opened[nearest:]
         still_open = braces - used
         if still_open >= 2:
             opened.append(_Opening("{{", still_open, len(pieces)))
+        if opened:
+            opened[-1] = opened[-1]._replace(height=max(opened[-1].height, height))
         if still_open:
             pieces.append("{" * still_open)
         pieces.append(shown)
