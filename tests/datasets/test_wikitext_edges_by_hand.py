@@ -128,14 +128,14 @@ def test_a_sum_is_calculated_up_to_200_characters():
 
 
 @pytest.mark.parametrize(("depth", "words"), [(40, 40), (41, 0), (81, 40), (82, 0), (2_000, 32)])
-def test_every_forty_first_nested_template_is_a_hole_and_the_rest_is_shown(depth, words):
+def test_every_forty_first_nested_template_is_a_hole(depth, words):
     holes = Holes()
     rendered = without_templates("{{small|word " * depth + "x" + "}}" * depth, holes)
     innermost = "x" if depth == 40 else holes.mark(TOO_DEEP)
     assert rendered == "word " * words + innermost
 
 
-def test_nested_parameters_and_templates_beside_one_another_count_by_their_height():
+def test_templates_beside_one_another_add_nothing_to_their_height():
     holes = Holes()
     deep = "{{{1|" * 40 + "x" + "}}}" * 40
     assert without_templates(f"{deep} {{{{small|y}}}} {deep}", holes) == "x y x"
