@@ -107,7 +107,7 @@ def test_a_command_without_its_extra_says_what_to_install(module, arguments, bef
 
 
 def test_a_missing_module_of_our_own_is_a_mistake_and_no_advice():
-    with pytest.raises(ModuleNotFoundError), extras.told("study"):
+    with pytest.raises(ModuleNotFoundError), extras.exit_if_missing("study"):
         import longform.no_such_module  # noqa: F401
     refuses(
         r"'no_such' is not installed; pip install 'longform\[real\]'",

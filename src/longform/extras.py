@@ -22,7 +22,7 @@ def check(extra: str, *packages: str) -> None:
 
 
 @contextmanager
-def told(extra: str) -> Iterator[None]:
+def exit_if_missing(extra: str) -> Iterator[None]:
     """End a program whose imports meet a package that is not installed.
 
     It says the sentence and ends with exit status 2.

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from longform.extras import told
+from longform.extras import exit_if_missing
 from longform_lab.code import changed_since_written
 from longform_lab.stages import main
 
@@ -16,5 +16,5 @@ if __name__ == "__main__":
             file=sys.stderr,
         )
         sys.exit(2)
-    with told("study"):
+    with exit_if_missing("study"):
         sys.exit(main())

@@ -20,13 +20,13 @@ from statistics import median
 from typing import Any
 
 from longform.errors import BadInput
-from longform.extras import told
+from longform.extras import exit_if_missing
 from longform.files.artefacts import write_json
 from longform_lab.devices import uses_gpu
 from longform_lab.experiment import Experiment
 from longform_lab.workers import GPU_PATIENCE, Finished, Workers
 
-with told("study"):
+with exit_if_missing("study"):
     from dvc.exceptions import DvcException
 
     from longform_lab.dvc_stages import Pipeline, opened

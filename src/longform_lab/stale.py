@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from statistics import median_low
 
-from longform.extras import told
+from longform.extras import exit_if_missing
 from longform_lab.code import FOLDER, SOURCE, read_entry_points, source_tree
 from longform_lab.source_code import PACKAGES, Closure, SourceTree
 
-with told("study"):
+with exit_if_missing("study"):
     from dvc.repo import Repo
 
 

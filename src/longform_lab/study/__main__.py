@@ -22,7 +22,7 @@ from longform.evaluation.human_study import (
     judged_items,
     organisations,
 )
-from longform.extras import told
+from longform.extras import exit_if_missing
 from longform.results import Record, Results
 from longform.statistics.comparisons import compare
 from longform.statistics.estimates import estimate
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; bad input is one sentence and exit code 2."""
     given = _parser().parse_args(arguments)
     try:
-        with told("study"):
+        with exit_if_missing("study"):
             given.run(given)
     except BadInput as error:
         print(f"study: {error}", file=sys.stderr)
