@@ -10,6 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from longform.colours import COLOURS
 from longform.datasets.test_suites.harness import contrast
 from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suites_from_documents
 from longform.errors import BadInput
@@ -19,7 +20,7 @@ from longform.statistics.intervals import NORMAL_95
 from longform.statistics.random_streams import generator
 from longform.tables import Cell, Figure, Files, Table, csv_text, json_lines
 from longform_lab.reporting.estimates import select
-from longform_lab.reporting.pivot import COLOURS, Given, errors
+from longform_lab.reporting.pivot import Given, errors
 from longform_lab.reporting.printed import Printed
 
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either

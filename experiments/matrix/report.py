@@ -12,11 +12,12 @@ from statistics import median
 from textwrap import wrap
 from typing import Any
 
+from longform.colours import COLOURS
 from longform.errors import BadInput
 from longform.results import Record, Results
 from longform.tables import Cell, Figure, Table, cell
 from longform_lab.reporting.estimates import Estimate, contrast
-from longform_lab.reporting.pivot import COLOURS, Given
+from longform_lab.reporting.pivot import Given
 
 LEVEL = 0.01  # at which a response counts as seen
 LINEAR = 3.0  # standard errors, beyond which the figure's scale is logarithmic

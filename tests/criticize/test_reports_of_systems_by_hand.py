@@ -210,7 +210,7 @@ def test_systems_are_drawn_below_each_other_on_the_line_of_their_critic():
         legend=lambda dots, names, **more: legends.append((dots, names, more)),
     )
     systems_report._drawing(found(critic("a", real=wide), critic("b", real=wide)))(canvas)
-    first, second = systems_report.COLOURS[:2]
+    first, second = systems_report.TEXT_COLOURS[:2]
     rows = []
     for row in (0, 1):
         rows += [

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.deng2022.report.sections import generated_folder, texts_in
+from longform.colours import GREY, TEXT_COLOURS
 from longform.documents import SECTION_BREAK, Document
 from longform.errors import BadInput
 from longform.statistics.markov_chain import END, FAILURE_PROBABILITY
@@ -23,17 +24,8 @@ from longform.text.sentences import sentences
 from longform_lab.reporting.estimates import folder_of, select
 from longform_lab.reporting.pivot import SYSTEM, Given
 
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#8C6D00",
-    "#56B4E9",
-    "#7A3E9D",
-    "#B22222",
-)  # after Okabe and Ito 2008
-OTHERS = "#555555"  # entities beyond the number of colours
+ENTITY_COLOURS = TEXT_COLOURS[:8]
+OTHERS = GREY  # entities beyond the number of colours
 ADVANCE = 0.602  # width of a character of DejaVu Sans Mono in units of its size
 LINE_CHARACTERS, LINES = 92, 40  # of an article's figure, in a fixed-width face
 PER_ROW, SYMBOLS = 12, 36  # symbols in a row of Figure 5, and in all of it
@@ -142,7 +134,7 @@ def entity_colours(marks: Sequence[Mark]) -> dict[str, str]:
     del counts[""]
     colours = {"": OTHERS}
     for rank, (entity, _) in enumerate(counts.most_common()):
-        colours[entity] = COLOURS[rank] if rank < len(COLOURS) else OTHERS
+        colours[entity] = ENTITY_COLOURS[rank] if rank < len(ENTITY_COLOURS) else OTHERS
     return colours
 
 

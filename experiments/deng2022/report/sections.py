@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.colours import COLOURS
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.documents import Document
@@ -28,7 +29,7 @@ from longform.results import Record, Results
 from longform.statistics.intervals import wilson
 from longform.tables import Cell, Figure, Table, exact
 from longform_lab.reporting.estimates import folder_of, of_records
-from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, errors, panels
+from longform_lab.reporting.pivot import SYSTEM, Given, errors, panels
 
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}

@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from longform import __version__
+from longform.colours import TEXT_COLOURS
 from longform.criticize.lengths import MEASURES
 from longform.criticize.panels import Panel
 from longform.datasets.own_texts import Texts, shortened
@@ -31,18 +32,6 @@ from longform.text.languages import looks_english
 from longform.text.sentences import sentences
 from longform.wording import counted
 
-COLOURS = (  # Okabe and Ito 2008, and four more
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#8C6D00",
-    "#56B4E9",
-    "#7A3E9D",
-    "#B22222",
-    "#555555",
-    "#1B5E20",
-)
 FEW = 20  # ours: texts a side below which the report warns that intervals are rough
 SIGNIFICANT = 0.05
 ENGLISH = 0.9  # ours: share of a side's texts in English from which nothing is said of its language
@@ -357,7 +346,7 @@ def _marked_text(document: Document, text_marks: Sequence[Mark]) -> str:
 
 def _colour(number: int) -> str:
     """The colour of a critic or a system by its number."""
-    return COLOURS[number % len(COLOURS)]
+    return TEXT_COLOURS[number % len(TEXT_COLOURS)]
 
 
 def index(criticism: "Criticism", links: Sequence[tuple[str, str]]) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from longform import __version__
+from longform.colours import TEXT_COLOURS
 from longform.criticize.cost import duration
 from longform.criticize.report import (
-    COLOURS,
     FEW,
     MAKER,
     SIGNIFICANT,
@@ -272,7 +272,7 @@ def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
             half = _half_width(critic)
             for number, name in enumerate(names):
                 height = row + 0.6 * (0.5 - (number + 0.5) / len(names))
-                colour = COLOURS[number % len(COLOURS)]
+                colour = TEXT_COLOURS[number % len(TEXT_COLOURS)]
                 _draw_system(axes, critic.systems[name], critic.real.value, half, height, colour)
         # 2. The band of real text, and what the marks mean.
         axes.axvspan(-1, 1, color="0.9", zorder=0)
@@ -287,7 +287,7 @@ def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
         # left out.
         dots = []
         for number in range(len(names)):
-            dots += axes.plot([], [], "o", color=COLOURS[number % len(COLOURS)])
+            dots += axes.plot([], [], "o", color=TEXT_COLOURS[number % len(TEXT_COLOURS)])
         canvas.legend(dots, names, loc="outside upper center", ncols=min(4, len(names)))
 
     return draw

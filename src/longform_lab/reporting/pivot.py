@@ -16,8 +16,6 @@ from longform_lab.reporting.estimates import DEFAULTS, IDENTITY, Estimate, Facts
 from longform_lab.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
 
 SYSTEM = ("corpus", "system", "titles")
-# Okabe and Ito (2008)
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 REAL_TEXT = "0.3"  # the grey of what people wrote, in every figure
 
 
