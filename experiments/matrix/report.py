@@ -7,6 +7,7 @@ the permutation test says so.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import log10
 from statistics import median
 from textwrap import wrap
@@ -81,6 +82,7 @@ def corruption_responses(given: Given) -> Figure:
     records = _responses(given)
     critics, corruptions = records.values("critic"), records.values("task")
     units = {critic: _unit(records.where(critic=critic)) for critic in critics}
+    # 1. The numbers; a response is None where nothing could be scored.
     cells = []
     for record in records:
         row = given.label("critic", record.critic)
@@ -92,25 +94,7 @@ def corruption_responses(given: Given) -> Figure:
         for name in ("units", "excluded", "p_value"):
             numbers[name] = getattr(record, name)
         cells.append(Cell(row, column, **numbers))
-
-    def draw(canvas: Any) -> None:
-        # 1. A strip for each critic.
-        down = max(len(critics), 1)
-        strips = canvas.subplots(down, 1, sharex=True, squeeze=False)[:, 0]
-        for axes, critic in zip(strips, critics, strict=False):
-            _strip(axes, given, records.where(critic=critic), corruptions, units[critic])
-        # 2. The corruptions' names above the first strip.
-        names = []
-        for corruption in corruptions:
-            lines = wrap(given.label("task", corruption), 11, break_long_words=False)
-            names.append("\n".join(lines))
-        strips[0].xaxis.set_tick_params(labeltop=True, labelsize=6.5)
-        strips[0].set_xticks([position + WIDTH / 2 for position in range(len(corruptions))], names)
-        for axes in strips:
-            axes.xaxis.set_tick_params(labelbottom=False, length=0)
-        canvas.supxlabel("within each field: share of the eligible places that are damaged, 0 to 1")
-        canvas.supylabel("how much worse than sound text, standard errors")
-
+    # 2. The figure.
     caption = (
         "How each critic's score changes as text is damaged, in units of its median standard error "
         f"(linear up to {LINEAR:g}, logarithmic beyond, a scale for each row). Up is judged worse: "
@@ -120,7 +104,36 @@ def corruption_responses(given: Given) -> Figure:
         f"the paired test has p < {LEVEL:g}; with so many some pass by chance."
     )
     size = 1.8 + 0.64 * len(corruptions), 1.2 + 0.42 * len(critics)
+    draw = partial(_draw_strips, given=given, records=records, units=units)
     return Figure(caption, cells, draw, size)
+
+
+def _draw_strips(canvas: Any, given: Given, records: Results, units: Mapping[str, float]) -> None:
+    """A strip for each critic, in it a field for each corruption.
+
+    Args:
+        canvas: of the figure.
+        given: its labels.
+        records: of :func:`_responses`.
+        units: of each critic's responses.
+    """
+    # 1. The strips; an empty one where there is no critic.
+    corruptions = records.values("task")
+    num_strips = max(len(units), 1)
+    strips = canvas.subplots(num_strips, 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (critic, unit) in zip(strips, units.items(), strict=False):
+        _strip(axes, given, records.where(critic=critic), corruptions, unit)
+    # 2. The corruptions' names above the first strip.
+    names = []
+    for corruption in corruptions:
+        lines = wrap(given.label("task", corruption), 11, break_long_words=False)
+        names.append("\n".join(lines))
+    strips[0].xaxis.set_tick_params(labeltop=True, labelsize=6.5)
+    strips[0].set_xticks([position + WIDTH / 2 for position in range(len(corruptions))], names)
+    for axes in strips:
+        axes.xaxis.set_tick_params(labelbottom=False, length=0)
+    canvas.supxlabel("within each field: share of the eligible places that are damaged, 0 to 1")
+    canvas.supylabel("how much worse than sound text, standard errors")
 
 
 def _unit(records: Results) -> float:

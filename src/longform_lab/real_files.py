@@ -122,17 +122,18 @@ def put_in_place(
         BadInput: files that are neither in the folder nor to be fetched, all in one sentence with
             where they are published, or one of another content.
     """
-    # Each file: there already, a pointer, or from a source that is checked.
     new: list[Path] = []
     missing = []
     for entry in entries:
         target = raw / entry["to"]
         if target.exists():
             continue
+        # 1. A published model is only pointed at.
         if "hub" in entry or "package" in entry:
             _save_pointer(entry, target)
             new.append(target)
             continue
+        # 2. Other files are copied from a source of the right content.
         source = _source(entry, raw, folder)
         if source is None:
             missing.append(f"{entry['name']} ({entry['by_hand']})")

@@ -151,6 +151,7 @@ def measure(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
     Raises:
         BadInput: a system has no predictions of the name that the entry gives.
     """
+    # 1. The systems of the entry, and the metric, fitted.
     placed: MetricPlacement = entry.placed
     systems = []
     present = [real, *experiment.systems(real.study, real.corpus)]
@@ -161,6 +162,7 @@ def measure(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
     reference: SufficientStatistics | None = None  # those of real text, once they are computed
     records = []
     for system in systems:
+        # 2. The number of a system, with its interval.
         units = _units_to_score(experiment, system, entry)
         statistics = fitted.sufficient_statistics(units)
         if isinstance(fitted, Grouping):
@@ -169,6 +171,7 @@ def measure(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
         stream = (experiment.seed, f"{entry.place} {system.texts}")
         estimated = estimate(fitted, statistics, generator(*stream, "bootstrap"))
         record = _metric_record(entry, system, fitted, units, statistics, estimated)
+        # 3. Its test against real text.
         if system.model == "data":
             reference = statistics
         elif reference is not None:
@@ -389,12 +392,13 @@ def evaluate(experiment: Experiment, entry: Entry) -> list[Record]:
         systems = [data, *experiment.systems(entry.study, corpus)]
         previous: Predictions | None = None
         for system in systems_of(experiment, placed.of, systems):
+            # 1. With twins to learn from, only systems without titles that have one are evaluated.
             titled = replace(system, titles=True)
             if train_name == "with_titles" and (
                 system.titles is not False or titled not in systems
             ):
                 continue
-            # What is learnt from goes with the system.
+            # 2. What is learnt from.
             texts = _predictions(experiment, system, entry.critic, placed.predictions)
             if train_name == "previous":
                 train = previous or texts
@@ -402,6 +406,7 @@ def evaluate(experiment: Experiment, entry: Entry) -> list[Record]:
                 train = _predictions(experiment, titled, entry.critic, placed.predictions)
             else:
                 train = _predictions(experiment, train_corpus, entry.critic, train_name)
+            # 3. The records.
             inputs = EvaluationInputs(
                 train=train,
                 texts=texts,

@@ -78,6 +78,7 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
     # Here, since it brings scipy.stats along, whose import takes longer than many critics' scoring.
     from longform.evaluation.human_ratings import combined_scorers, rating_records
 
+    # 1. The values of single texts by each critic, and the rated texts.
     scored = read_results(experiment.data / "scores" / study)
     scored = scored.where(metric="text_values", corpus=corpus)
     name = f"{study} {corpus}"
@@ -86,6 +87,7 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
         raise BadInput(
             f"ratings {name}: {len(scored)} critics, marks of the corpus: {'marks' in text.truth}"
         )
+    # 2. A column of values for each scorer, beside the ratings and what texts are about and by.
     document_ids = [document.id for document in text.documents]
     columns: dict[str, NDArray[np.float64]] = {}  # a value for each document, by scorer
     better_and_signature: dict[str, tuple[str, str]] = {}
@@ -96,6 +98,7 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
     unknown = np.full(len(document_ids), "")
     sources = np.asarray(text.truth.get("cluster", unknown)).astype(str).tolist()
     systems = np.asarray(text.truth.get("system", unknown)).astype(str).tolist()
+    # 3. The records.
     records = rating_records(columns, marks, sources, systems, better_and_signature, name=name)
     records += combined_scorers(columns, np.nanmean(marks, axis=1), sources, name=name)
     file = experiment.data / "scores" / "human_ratings" / f"{corpus}.json"

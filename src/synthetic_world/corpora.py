@@ -135,6 +135,7 @@ def corrupted(
         BadInput: severities or corruptions that repeat, 0 where it may not stand, or what
             :func:`build` refuses.
     """
+    # 1. The settings.
     values = severities if isinstance(severities, list | tuple) else ()
     is_distinct = bool(values) and len(set(values)) == len(values)
     if not is_distinct or (0 in values) == (corruption is None):
@@ -149,14 +150,16 @@ def corrupted(
         raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
     cases = _cases(severities, corruption, corruptions)
     for kind, severity in cases.values():
+        # Every case has the same documents; each corruption and severity is checked.
         numbers = _numbers(name, domain, documents, kind, severity)
     if domain in OTHERS:
         raise BadInput(
             f"domain is {domain!r}, allowed are {sorted(ARTICLE_DOMAINS)} where articles are "
             "damaged; choose one of them"
         )
-    # Each article is written once; a damage leaves it as it is.
+    # 2. The articles, each written once; damage leaves what was written as it is.
     articles = [write(seed, domain, number) for number in numbers]
+    # 3. Their texts in each case.
     texts = []
     edits = dict.fromkeys(cases, 0)
     for case, (kind, severity) in cases.items():

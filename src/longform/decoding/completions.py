@@ -226,7 +226,16 @@ def _machine_side(article: Document, source: str, texts: Mapping[tuple[str, int]
 def _complete(
     jobs: list[_Job], network: Any, settings: Sampled, end: int, batch: int, path: Path | None
 ) -> None:
-    """Write every section to its end, or read it from the file of finished ones."""
+    """Write every section to its end, or read it from the file of finished ones.
+
+    Args:
+        jobs: the sections; their ``ids`` grow.
+        network: the language model.
+        settings: of the sampler.
+        end: the token that ends a text.
+        batch: sections at a time, of like lengths.
+        path: of the file of finished ones; None for none.
+    """
     jobs = sorted(jobs, key=lambda job: job.length - len(job.ids))
     done = {}
     for row in read_lines(path) if path else ():
@@ -234,15 +243,17 @@ def _complete(
     reported = time.monotonic()
     for first in range(0, len(jobs), batch):
         members = jobs[first : first + batch]
-        # Whole batches: a section keeps the company in which it is read.
+        # 1. Whole batches are taken from the file: a section keeps the company in which it is read.
         if all(job.key in done for job in members):
             for job in members:
                 job.ids = done[job.key]
             continue
+        # 2. Others are written, as far as the window goes at a time.
         unfinished = [job for job in members if len(job.ids) < job.length]
         while unfinished:
             _round(unfinished, network, settings, end)
             unfinished = [job for job in unfinished if len(job.ids) < job.length]
+        # 3. Into the file.
         if path:
             lines = []
             for job in members:

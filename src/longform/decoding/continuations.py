@@ -362,11 +362,13 @@ def _in_batches(
 
     Batches, each of one decoder and like lengths, are read from ``scratch`` if they are done.
     """
+    # 1. The batches of an earlier run.
     path = None if scratch is None else scratch / "batches.jsonl"
     done: dict[int, Drafts] = {}
     for line in read_lines(path) if path else ():
         done[line["batch"]] = line["drafts"]
     draft_of: dict[int, dict[str, Any]] = {}
+    # 2. Batch by batch, those of one decoder after another.
     number, reported = 0, time.monotonic()
     by_setting = grouped(range(len(rows)), lambda i: rows[i].setting)
     for setting, numbers in by_setting.items():

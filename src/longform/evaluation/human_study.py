@@ -313,6 +313,7 @@ def error_rates(units: Sequence[Judged]) -> dict[str, Any]:
         of section types that are wrong (``confusion``) and of verdicts (``flips``); empty where
         nothing is known.
     """
+    # 1. The articles whose right answers are known, and who answered any of them.
     with_gold = []
     annotators: set[str] = set()
     for unit in units:
@@ -321,7 +322,7 @@ def error_rates(units: Sequence[Judged]) -> dict[str, Any]:
             annotators.update(_complete(unit))
     if not with_gold:
         return {}
-    # each annotator's errors, over the articles of which they answered all questions
+    # 2. Each annotator's errors, over the articles of which they answered all questions.
     rates = {}
     for name in sorted(annotators):
         articles = 0

@@ -459,14 +459,16 @@ def order_areas(
     sheng2024 section 4.1, Figure 4. Arguments as for :func:`order_measurements`, a task's
     ``copies`` taken for one; each head's ``details`` have its ROC curve.
     """
-    # one permutation of each document, the same for all scorers
+    # 1. One permutation of each document, the same for all scorers.
     orders = {}
     for task in tasks:
         orders[task] = drawn_orders(documents, replace(task, copies=1))
     records = []
     for name, scorer in scorers.items():
+        # 2. The scorer, fitted for each head.
         judges = {head: _fitted(scorer, under(train, head), None) for head in heads}
         for task, task_orders in orders.items():
+            # 3. The area of each task, head by head.
             names = ("order areas", name, task.name)
             metrics = {}
             all_statistics = {}

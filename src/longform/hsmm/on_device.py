@@ -181,6 +181,7 @@ def expectation(
     pairs = torch.zeros(transitions.shape, dtype=torch.float64, device=joint.device)
     total = Expectation(pairs, torch.zeros_like(joint))
     sizes = np.asarray(lengths if tokens is None else tokens)
+    # 1. Sequences that float32 is enough for, block by block.
     poor: list[int] = []
     for members in blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK):
         scan = Scan([index_of(i) for i in members], transitions, joint)
@@ -194,6 +195,7 @@ def expectation(
         total.tokens += int(sizes[members[is_sound]].sum())
         total.transitions += scan.transition_counts(transitions)
         scan.add_segment_counts(joint, total.segments)
+    # 2. The others in float64, each with the rows of the table that it uses.
     for i in poor:
         rescan, rows = compiled.scan_in_float64([index_of(i)], transitions, joint)
         counts = np.zeros(rescan.tables.joint.shape)

@@ -200,6 +200,7 @@ def verify(
 
     Raises BadInput: texts, pages or a judge that cannot be used.
     """
+    # 1. The texts, and the folder, which may not be one of theirs.
     texts_of = _systems(texts)
     systems = _documents(texts_of)
     folder = None if out is None else Path(out)
@@ -209,12 +210,12 @@ def verify(
         refuse_overwriting([folder / VERDICTS, folder / SUMMARY], paths_read)
     with _opened(pages, judge) as (checker, name, stamps):
         announce(_plan(systems, checker, name))
-        # 1. What an earlier run of the same has checked.
+        # 2. What an earlier run of the same has checked.
         path = None if folder is None else _verdicts_so_far(folder, systems, stamps)
         done = {}
         for line in read_lines(path) if path is not None else ():
             done[line["system"], line["id"]] = line["sentences"]
-        # 2. The other texts, system by system.
+        # 3. The other texts, system by system.
         verdicts, scores = [], {}
         for system, documents in systems.items():
             checked = _checked(system, documents, checker, done, path)
@@ -224,6 +225,7 @@ def verify(
                 for row in rows:
                     verdicts.append(SentenceVerdict(system, document.id, **row["shown"]))
             scores[system] = _scores(units)
+        # 4. What was checked by what, and texts that were left out.
         set_aside = {}
         for system, sources in texts_of.items():
             if sources.set_aside:

@@ -302,6 +302,7 @@ def suite_predictions(
             conditions of the item; the condition is an index into ``condition_names``.
         token_bits: float32, ragged over tokens, region after region.
     """
+    # 1. The suites, and the conditions that any of them has.
     names: set[str] = set()
     suite_names, heads = [], []
     for suite in suites:
@@ -309,7 +310,7 @@ def suite_predictions(
         heads.append(json.dumps(suite_head(suite), sort_keys=True))
         names.update(condition.name for condition in suite.items[0].conditions)
     condition_names = sorted(names)
-    # One row an item, its regions one after another.
+    # 2. One row an item, its regions one after another.
     unit_ids = []
     suite_of_item = []
     conditions, numbers, tokens, token_bits = [], [], [], []
@@ -328,6 +329,7 @@ def suite_predictions(
             numbers.append(item_numbers)
             tokens.append(list(map(len, item_bits)))
             token_bits.append(np.concatenate(item_bits))
+    # 3. Flat arrays, with the length of each row beside those that are ragged.
     arrays = {
         "suite": np.array(suite_of_item, dtype=np.int64),
         "suite_names": np.array(suite_names, dtype=np.str_),
