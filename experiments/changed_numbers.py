@@ -177,8 +177,9 @@ def page(commit: str) -> str:
         table(("file", *FIELDS), list(changed_files(commit))),
         "## Superseded",
         "No record corrects these; they stay, with a note, until a run of the scale makes them"
-        " again.",
-        table(("scales", "exhibits", "why"), list(waiting_rows())),
+        " again. Any other number may be quoted, with its interval and its scale. Some would move"
+        " under rules that were bettered since: [which](real_text_cost.md#the-other-scales).",
+        table(("scales", "tables and figures", "why"), list(waiting_rows())),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -1,6 +1,6 @@
 """Sentences of a Wikipedia dump from which the reader lost text, by what was lost.
 
-    PYTHONPATH=src python experiments/damaged_sentences.py ../shared/data/wikipedia_dump_sample
+    PYTHONPATH=src python experiments/damaged_sentences.py FOLDER/wikipedia_dump_sample
 
 They are counted against the raw wikitext. A sentence is damaged if a template or tag that shows
 text stands inside it in the page's wikitext, and the words before and after it follow each other in

@@ -1,6 +1,6 @@
 """How often does ``longform criticize`` call human texts different from human texts? By critic.
 
-    PYTHONPATH=src python experiments/false_alarms.py --data ../shared/data --trials 1000
+    PYTHONPATH=src python experiments/false_alarms.py --data FOLDER --trials 1000
 
 A trial draws texts of one collection at random and halves them at random: one half is the real
 side, the other the generated one. Four kinds:

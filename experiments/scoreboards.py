@@ -19,7 +19,7 @@ from longform_lab.scale_records import scale_results
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "scoreboards.md"
-REAL = ("real", "paper")  # how the names of runs on real text begin
+REAL = ("real", "paper", "gpu")  # how the names of runs on real text begin
 COMPARED = (WITHIN, DIFFERS, INCOMPARABLE)
 PRINTED = ("run", "paper", *COMPARED)
 CLAIMS = ("run", "claims of papers", *VERDICTS, BORDERLINE)
