@@ -336,7 +336,9 @@ def test_substituted_schemas_are_cut_where_they_differ_in_the_same_case(
     assert (schema.candidates, schema.right) == (("big ball", "box"), 1)
     refuses("have no candidate each", sources.gap, ["a", "b", "d"], ["a", "b", "c", "d"])
     for candidate, before, expected in (("The city", "because", "the city"), ("the city", "", "The city"),
-                                        ("the city", "It fell.", "The city"), ("Ann", "because", "Ann")):  # fmt: skip
+                                        ("the city", "It fell.", "The city"), ("Ann", "because", "Ann"),
+                                        ("the city", 'It fell. "', "The city"), ("the city", "It fell. (", "The city"),
+                                        ("The city", "the men (", "the city")):  # fmt: skip
         assert sources.in_sentence_case(candidate, before) == expected
 
 

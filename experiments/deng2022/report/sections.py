@@ -151,13 +151,14 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
     Args:
         axes: of the panel.
         given: its labels and its data folder, in which the networks are.
-        records: of one metric; a system has one size, whatever its corpus.
+        records: of one metric.
     """
-    # 1. Sizes by system, in thousands of parameters.
-    sizes = {}
+    # 1. Sizes by corpus, whose vocabulary may be its own, and system, in thousands of parameters.
+    sizes: dict[str, dict[str, float]] = {}
     for record in records:
         if record.titles is not None:
-            sizes[record.system] = parameters(given.data, record) / 1000
+            of_corpus = sizes.setdefault(record.corpus, {})
+            of_corpus[record.system] = parameters(given.data, record) / 1000
     # 2. The lines.
     corpora = records.values("corpus")
     for number, corpus in enumerate(corpora):
@@ -166,14 +167,17 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
             name = f"{given.label('corpus', corpus)}, {given.label('titles', has_titles)}"
             stroke, marker = ("-", "o") if has_titles else ("--", "s")
             style = {"color": COLOURS[number], "ls": stroke, "marker": marker, "label": name}
-            _draw_line(axes, of_line, sizes, style)
+            _draw_line(axes, of_line, sizes.get(corpus, {}), style)
     # 3. Real text of the first corpus, and ticks at the sizes.
     for record in records.where(system="data", corpus=corpora[:1]):
         look: dict[str, Any] = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"}
         look["label"] = "real text"
         axes.axhline(record.value, **look)
     axes.set(xscale="log", xlabel="parameters of the network (thousands)")
-    ticks = list(sizes.values())
+    distinct = set[float]()
+    for of_corpus in sizes.values():
+        distinct.update(of_corpus.values())
+    ticks = sorted(distinct)
     axes.set_xticks(ticks, [f"{size:,.0f}" for size in ticks])
     axes.set_xticks([], minor=True)
 

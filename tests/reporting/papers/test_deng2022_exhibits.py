@@ -473,3 +473,20 @@ def test_sizes_have_a_line_a_corpus_and_setting_averaged_over_seeds(tmp_path):
     draw_sizes(
         [near(2.0, corpus="pubmed", **words)], tmp_path
     )  # a scale may have none of its corpora
+
+
+def test_a_network_has_the_size_that_it_has_for_each_corpus(tmp_path):
+    records = []
+    for corpus, size in (("wiki", 2000), ("wiki_short", 3000)):
+        record = near(4.0, critic="perplexity", metric="word_ppl", corpus=corpus, system="gpt2")
+        records.append(replace(record, titles=True))
+        folder = generated_folder(tmp_path, records[-1], "models")
+        folder.mkdir(parents=True)
+        header = json.dumps({"w": {"shape": [size]}}).encode()
+        (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    figure = draw(EXPECTED, "figure_sizes", with_derived("deng2022", Results(records)), tmp_path)
+    figure.draw(canvas := matplotlib.figure.Figure())
+    words = canvas.axes[0]
+    lines = [line for line in words.get_lines() if line.get_marker() == "o"]
+    assert [list(line.get_xdata()) for line in lines] == [[2.0], [3.0]]
+    assert list(words.get_xticks()) == [2.0, 3.0]

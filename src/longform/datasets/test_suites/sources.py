@@ -321,10 +321,11 @@ def in_sentence_case(candidate: str, before: str) -> str:
 
     Args:
         candidate: what stands in the place of the mask.
-        before: the text before it, without blanks at its end.
+        before: the text before it.
     """
     first, rest = candidate[:1], candidate[1:]
-    last_sign = before.rstrip("\"')")[-1:]  # quotes and brackets close behind the full stop
+    # quotes and brackets close behind the full stop, or open before the candidate
+    last_sign = before.rstrip("\"'() ")[-1:]
     # before nothing but quotes a sentence begins too
     opens_sentence = not last_sign or last_sign in ".!?"
     if opens_sentence:
