@@ -54,13 +54,13 @@ def command(scale: str) -> str:
 
 def targets(rehearsal: Path) -> list[Target]:
     """The rehearsed scales, and the run in git."""
-    made = []
+    all_targets = []
     for scale in SIZES:
         lines = ledger(rehearsal / f"{PREFIX}{scale}")
-        made.append(Target(command(scale), REHEARSED, lines))
+        all_targets.append(Target(command(scale), REHEARSED, lines))
     lines = ledger(ROOT / "experiments" / "scales" / OWN_RUN)
-    made.append(Target(f"make scale SCALE={OWN_RUN}", RUN, lines))
-    return made
+    all_targets.append(Target(f"make scale SCALE={OWN_RUN}", RUN, lines))
+    return all_targets
 
 
 def ledger(folder: Path) -> dict[Number, dict[str, str]]:

@@ -289,10 +289,10 @@ def combined(
     predicted = np.full(len(people), np.nan)
     chosen: Counter[str] = Counter()
     for part in parts:
-        out = np.isin(groups, names[part])
-        training, test = _filled(columns, out)
-        model = stepwise(training, people[~out])
-        predicted[out] = model.predict(test)
+        is_test = np.isin(groups, names[part])
+        training, test = _filled(columns, is_test)
+        model = stepwise(training, people[~is_test])
+        predicted[is_test] = model.predict(test)
         chosen.update(model.names)
     # 3. How they go with people.
     rows: dict[str, Any] = {}
@@ -305,18 +305,18 @@ def combined(
 Columns = dict[str, np.ndarray]
 
 
-def _filled(columns: Mapping[str, np.ndarray], out: np.ndarray) -> tuple[Columns, Columns]:
+def _filled(columns: Mapping[str, np.ndarray], is_test: np.ndarray) -> tuple[Columns, Columns]:
     """Columns of training and of test texts, a missing score being the mean over training texts.
 
     Args:
         columns: scores by critic, float64 (texts,).
-        out: which texts are test texts, bool (texts,).
+        is_test: which texts are test texts, bool (texts,).
     """
     training, test = {}, {}
     for name, values in columns.items():
-        filled = np.where(np.isnan(values), np.nanmean(values[~out]), values)
-        training[name] = filled[~out]
-        test[name] = filled[out]
+        filled = np.where(np.isnan(values), np.nanmean(values[~is_test]), values)
+        training[name] = filled[~is_test]
+        test[name] = filled[is_test]
     return training, test
 
 

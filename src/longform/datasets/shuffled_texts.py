@@ -178,7 +178,7 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
     Returns: the texts with ``truth["rating"]``, int64 (units,).
     Raises BadInput: an unknown splitter.
     """
-    made = list[Document]()
+    rated_texts = list[Document]()
     ratings = list[int]()
     for document in _prepared(raw, splitter):
         # 1. Draw the class.
@@ -194,11 +194,11 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
         section = Section(None, joined(sentences, splitter))
         edit = {"edit": "rated shuffle", "rating": rating, "block": block}
         edits = (*document.edits, edit)
-        made.append(Document(document.id, document.split, (section,), edits))
+        rated_texts.append(Document(document.id, document.split, (section,), edits))
         ratings.append(rating)
     counts = {str(rating): ratings.count(rating) for rating in BLOCKS}
     truth = {"rating": np.array(ratings, dtype=np.int64)}
-    return Corpus(made, truth, {"corpus": name, "ratings": counts})
+    return Corpus(rated_texts, truth, {"corpus": name, "ratings": counts})
 
 
 def _shuffled_blocks(sentences: Sequence[str], block: int, rng: np.random.Generator) -> list[str]:
@@ -354,10 +354,10 @@ def corrupted(
     foreign = [] if beside is None else _foreign_sentences(beside)
     # 1. The sound documents.
     sound = available[:documents]
-    made = []
+    texts = []
     for document in sound:
         unit = f"sound@0/{document.id}"
-        made.append(_with_sentences(document, unit, cuts[document.id], splitter))
+        texts.append(_with_sentences(document, unit, cuts[document.id], splitter))
     # 2. Each corruption, at each severity, of each of them.
     for corruption in CORRUPTIONS:
         if corruption == MIXED and not foreign:
@@ -372,11 +372,11 @@ def corrupted(
                 cut, edits = _struck(corruption, severity, cuts[document.id], others, words)
                 unit = f"{corruption}@{severity:g}/{document.id}"
                 damaged = _with_sentences(document, unit, cut, splitter)
-                made.append(replace(damaged, edits=(*document.edits, *edits)))
+                texts.append(replace(damaged, edits=(*document.edits, *edits)))
     num_edits = Counter[str]()
-    for document in made:
+    for document in texts:
         num_edits[document.id.split("/")[0]] += len(document.edits)
-    return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": num_edits})
+    return Corpus(texts, {}, {"corpus": name, "documents": documents, "edits": num_edits})
 
 
 def _check_severities(name: str, severities: Sequence[float]) -> None:

@@ -23,10 +23,10 @@ def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         raise ConfigError(
             f"grid models {sorted(models)}; allowed are {sorted(MODELS)}; fix params.yaml"
         )
-    made = {}
+    grid_models = {}
     for name, settings in models.items():
-        made[f"grid_{name}"] = MODELS[name](**settings)
-    return made
+        grid_models[f"grid_{name}"] = MODELS[name](**settings)
+    return grid_models
 
 
 def shuffle_tasks(

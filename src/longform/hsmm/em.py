@@ -500,15 +500,15 @@ def squeezed(index, alive):  # pragma: no cover - compiled
                 reaching[t] = True
     # 3. The segments between positions that are both; i and j number those positions.
     positions = np.flatnonzero(reached & reaching)
-    out = np.full((max(0, len(positions) - 1), longest), -1, np.int32)
-    for i in range(len(out)):
+    new_index = np.full((max(0, len(positions) - 1), longest), -1, np.int32)
+    for i in range(len(new_index)):
         for j in range(i + 1, min(len(positions), i + 1 + longest)):
             k = positions[j] - positions[i] - 1
             if k < longest:
                 g = index[positions[i], k]
                 if g >= 0 and alive[g]:
-                    out[i, j - i - 1] = g
-    return out
+                    new_index[i, j - i - 1] = g
+    return new_index
 
 
 def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> SemiMarkovLM:

@@ -16,8 +16,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
         A corrected value for each, in the order given, never below its own. A nan stays one and
         counts as no test.
     """
-    made = [i for i, p_value in enumerate(p_values) if not math.isnan(p_value)]
-    order = sorted(made, key=p_values.__getitem__)
+    tests = [i for i, p_value in enumerate(p_values) if not math.isnan(p_value)]
+    order = sorted(tests, key=p_values.__getitem__)
     corrected = [math.nan] * len(p_values)
     largest = 0.0
     for step, i in enumerate(order):

@@ -51,10 +51,10 @@ class RecordFilter(Settings):
     @classmethod
     def _keep_order(cls, entry: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Remember the order in which the fields were written: labels name them in it."""
-        made = handler(entry)
+        parsed = handler(entry)
         if isinstance(entry, Mapping):
-            made._order = tuple(entry)
-        return made
+            parsed._order = tuple(entry)
+        return parsed
 
     @property
     def fields(self) -> dict[str, Any]:

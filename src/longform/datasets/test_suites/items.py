@@ -104,13 +104,13 @@ def pair(
             SyntaxGym's rule.
         edits: what made the manipulated conditions.
     """
-    made = []
+    item_conditions = []
     for name, texts in conditions.items():
         regions = []
         for region, text in enumerate(texts, 1):
             regions.append(Region(region, " ".join(text.split())))
-        made.append(Condition(name, tuple(regions)))
-    return SuiteItem(number, tuple(made), tuple(edits))
+        item_conditions.append(Condition(name, tuple(regions)))
+    return SuiteItem(number, tuple(item_conditions), tuple(edits))
 
 
 def read_suite(path: Path) -> Suite:
