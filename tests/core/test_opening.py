@@ -111,7 +111,7 @@ def test_fields_keep_line_ends_quotes_and_odd_characters(tmp_path):
 
 
 @pytest.mark.parametrize(("content", "sentence"), [
-    ("id,text\n1,a\n2\n", r":3: 1 fields, the header has 2"), ("id,text\n1,a,b\n", r":2: 3 fields"),
+    ("id,text\n1,a\n2\n", r":3: 1 field, the header has 2"), ("id,text\n1,a,b\n", r":2: 3 fields"),
     ("id,id\n1,2\n", r"\['id'\] twice"), ("text\na\n", r"lacks \['id'\]"), ("", "no line in it"),
     ('id,text\n1,a\n2,"open\n3,b\n', ":3: no row of a table"), ('id,text\n1,"a"b\n', ":2: no row of a table"),
     ("id,text\n1,a\rb\n", ":2: no row of a table"),

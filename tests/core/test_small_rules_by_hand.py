@@ -64,7 +64,7 @@ def test_a_file_is_copied_where_the_disk_allows_no_second_name(tmp_path, monkeyp
 def test_a_substitution_without_its_partner_is_refused(tmp_path):
     path = tmp_path / "schemas.jsonl"
     path.write_text('{"substitution": "The cat ran.", "correctness": 1}\n')
-    refuses("1 substitutions; they come in pairs", sources.read_schemas, path)
+    refuses("1 substitution; they come in pairs", sources.read_schemas, path)
 
 
 def test_six_texts_are_enough_for_two_topics_and_five_are_not(monkeypatch):

@@ -17,6 +17,7 @@ from longform.errors import InputError
 from longform.files.opening import existing_file, numbered_rows, text_lines, whole_number, xml_root
 from longform.text.nouns import WORDS
 from longform.text.sentences import sentences
+from longform.wording import counted
 
 GAP_COLUMNS = {
     "ID",
@@ -195,7 +196,8 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
         fields = [] if line.startswith("#") else _columns(line)
         if fields and len(fields) < 5:
             raise InputError(
-                f"{place_of_row}: {len(fields)} columns, at least five are needed; fix the row"
+                f"{place_of_row}: {counted(len(fields), 'column')}, at least five are needed; "
+                "fix the row"
             )
         # 1. What ends here.
         has_other_name = bool(fields) and name not in (None, (fields[0], fields[1]))

@@ -33,6 +33,7 @@ from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
 from longform.errors import InputError, short_repr
+from longform.wording import counted
 
 HEAD = 16  # bytes that tell packing and encoding
 PACKED: Mapping[re.Pattern[bytes], Callable[[BinaryIO], Any]] = {
@@ -329,7 +330,8 @@ def numbered_rows(
             _check_header(path, header, list(needed))
         elif len(fields) != len(header):
             raise InputError(
-                f"{where}: {len(fields)} fields, the header has {len(header)}; fix the row"
+                f"{where}: {counted(len(fields), 'field')}, the header has {len(header)}; "
+                "fix the row"
             )
         else:
             yield where, dict(zip(header, fields, strict=True))

@@ -25,6 +25,7 @@ from longform.files.opening import (
 )
 from longform.files.opening import records as json_records
 from longform.text.sentences import sentence_texts
+from longform.wording import counted
 
 SENSES = {  # of the Penn Discourse Treebank
     "Contingency.Cause": "causal",
@@ -215,7 +216,8 @@ def read_schemas(path: Path) -> list[Schema]:
         return [_masked(record, where) for where, record in schema_records]
     if len(schema_records) % 2:
         raise InputError(
-            f"{path}: {len(schema_records)} substitutions; they come in pairs, one is missing"
+            f"{path}: {counted(len(schema_records), 'substitution')}; they come in pairs, one is "
+            "missing"
         )
     schemas = []
     for number in range(len(schema_records) // 2):
@@ -349,7 +351,7 @@ def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
         fields = line.split("\t")
         if len(fields) != 4:
             raise InputError(
-                f"{path}:{number}: {len(fields)} columns, "
+                f"{path}:{number}: {counted(len(fields), 'column')}, "
                 "allowed are four: id, connective, sense, segment"
             )
         name, connective, sense, segment = fields
