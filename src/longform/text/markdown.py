@@ -9,11 +9,11 @@ import re
 from collections.abc import Collection, Sequence
 
 from longform.text.headings import Heading, top_sections
+from longform.text.markdown_blocks import CODE, kinds_of_lines
 
 LEAD = "(lead)"  # title of what stands before the first heading
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t].*)?")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _CODE = re.compile(r"(?: {4}| {0,3}\t)")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})")
 # What begins no paragraph, so that a line of dashes below it underlines nothing: lists, quotations,
@@ -26,6 +26,10 @@ _BULLET = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?|
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 _DELIMITER_ROW = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _DEFINITION = re.compile(r" {0,3}\[([^\]]+)\]:")  # of a link's address, or of a footnote
+_FOOTNOTE_TEXT = re.compile(r" {0,3}\[\^[^\]]+\]:")
+_LINK_TARGET = re.compile(
+    r""" {0,3}\[[^\]]+\]:[ \t]*\S+(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*"""
+)
 _HTML_BLOCK = re.compile(r" {0,3}</?[A-Za-z][^<>]*>?[ \t]*$")
 
 # Stands for a code span while markup is taken off; no text holds NUL.
@@ -285,24 +289,8 @@ def _front_matter(lines: Sequence[str]) -> int:
 
 
 def _in_code(lines: Sequence[str]) -> list[bool]:
-    """Whether each line is in a fenced block of code, its fences included.
-
-    A block that is never closed ends with the text.
-    """
-    inside: list[bool] = []
-    opening = ""  # the fence of the block that is going on
-    for line in lines:
-        fence = _FENCE.fullmatch(line)
-        if opening:
-            inside.append(True)
-            if fence and fence[1].startswith(opening) and not fence[2].strip():
-                opening = ""
-        elif fence and not (fence[1][0] == "`" and "`" in fence[2]):
-            inside.append(True)
-            opening = fence[1]
-        else:
-            inside.append(False)
-    return inside
+    """Whether each line is in a fenced block of code, its fences included."""
+    return [kind == CODE for kind in kinds_of_lines(lines)]
 
 
 def _headings(lines: Sequence[str]) -> list[Heading]:
@@ -310,9 +298,9 @@ def _headings(lines: Sequence[str]) -> list[Heading]:
     headings: list[Heading] = []
     paragraph: int | None = None  # the first line of the paragraph that is going on
     in_block = False  # in a list, a quotation or a table, whose lines are underlined by nothing
-    for number, (line, in_code) in enumerate(zip(lines, _in_code(lines), strict=True)):
+    for number, (line, kind) in enumerate(zip(lines, kinds_of_lines(lines), strict=True)):
         atx, underline = _ATX.fullmatch(line), _UNDERLINE.fullmatch(line)
-        if in_code or not line.strip():
+        if kind or not line.strip():
             paragraph, in_block = None, False
         # Behind signs.
         elif atx:
@@ -326,8 +314,11 @@ def _headings(lines: Sequence[str]) -> list[Heading]:
             paragraph = None
         elif underline or _RULE.fullmatch(line):
             paragraph, in_block = None, False
-        elif _BLOCK.match(line):
+        elif _BLOCK.match(line) or (paragraph is None and _FOOTNOTE_TEXT.match(line)):
             paragraph, in_block = None, True
+        # A link's address is no title, nor does it end a paragraph.
+        elif paragraph is None and _LINK_TARGET.fullmatch(line):
+            continue
         elif paragraph is None and not in_block and not _CODE.match(line):
             paragraph = number
     return headings
