@@ -76,11 +76,13 @@ class _Scanner:
             line: of the text.
             closes: whether a comment that begins here would be closed; else it is text.
         """
+        # 1. What goes on.
         line = line.expandtabs(4)
         if self.fence and self._goes_on(line, self.fence):
             return CODE
         if self.html:
             return self._html_goes_on(line, self.html)
+        # 2. Code that begins, perhaps behind signs of quotation and of items.
         content = self._content(line)
         opening = _FENCE.fullmatch(content)
         if opening and not (opening[1][0] == "`" and "`" in opening[2]):
@@ -88,6 +90,7 @@ class _Scanner:
             self.fence = _Fence(opening[1], self.quotes, margin)
             self.in_paragraph = False
             return CODE
+        # 3. HTML that begins, or neither.
         if not self.quotes and not self.margins and self._begins_html(line, closes):
             return HTML
         self.in_paragraph = bool(content.strip()) and not _ATX.match(content)
