@@ -100,6 +100,11 @@ EFFECTS = (
     f" power of {POWER:g}, at a level of 5 %, by each of its undecided comparisons."
 )
 
+NOT_RUN = (
+    "What *no network that translates* and *one size* stand for, the jobs `translators` and `ladder`"
+    " would train; they [have not run yet](../docs/one_gpu_ready.md)."
+)
+
 
 @functools.cache
 def judged() -> tuple[Judged, ...]:
@@ -289,7 +294,7 @@ def notes(claims: Sequence[Judged]) -> list[str]:
             " word salad: they are no findings about trained models."
         )
     sources = [f"Not from `{scale}`: {why}." for scale, (_, why) in sorted(ELSEWHERE.items())]
-    return [*paragraphs, EFFECTS, " ".join(sources)]
+    return [*paragraphs, EFFECTS, " ".join(sources), NOT_RUN]
 
 
 def claim_line(claim: Judged) -> str:
