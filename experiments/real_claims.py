@@ -101,8 +101,8 @@ EFFECTS = (
 )
 
 NOT_RUN = (
-    "What *no network that translates* and *one size* stand for, the jobs `translators` and `ladder`"
-    " would train; they [have not run yet](../docs/one_gpu_ready.md)."
+    "What *no network that translates* and *one size* stand for, the jobs `translators` and"
+    " `ladder` would train; they [have not run yet](../docs/one_gpu_ready.md)."
 )
 
 
