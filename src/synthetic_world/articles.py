@@ -401,7 +401,16 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
 def _page(
     kind: str, facts: dict[str, str], cast: Sequence[Person], topic: Topic, index: int, draws: Draws
 ) -> Page:
-    """The page with its title and the years that its sentences may name."""
+    """The page with its title and the years that its sentences may name.
+
+    Args:
+        kind: of the page.
+        facts: by relation.
+        cast: its persons, its own one first.
+        topic: the first of its topics.
+        index: of the page; names of places and companies and films have it.
+        draws: of the page.
+    """
     # 1. Titles of films and studies have a noun of the first topic.
     if kind in ("film", "study"):
         noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))])

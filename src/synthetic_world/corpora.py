@@ -330,7 +330,12 @@ def _texts(
 ) -> list[Document]:
     """So many documents of each kind, of ``articles`` or of ``WRITERS``.
 
-    The latter's ids open with a prefix or the kind.
+    Args:
+        name: of the corpus.
+        seed: of the draws.
+        counts: of documents by kind and split.
+        articles: what writes the article of a number, by kind.
+        prefixes: with which the ids of ``WRITERS`` open, by kind; the kind itself by default.
     """
     kinds = sorted({*articles, *WRITERS})
     unknown = sorted(counts.keys() - {*kinds})
@@ -427,7 +432,11 @@ def _telling(seed: int, form: str, number: int, telling: int, fillers: int, spli
 def _news(seed: int, number: int, telling: int, fillers: int) -> str:
     """The page's first sentence, then its stated facts in a new order among other sentences.
 
-    ``fillers`` is the number of these.
+    Args:
+        seed: of the draws.
+        number: of the page.
+        telling: which of several news of the page.
+        fillers: sentences that state nothing.
     """
     page = write(seed, ENCYCLOPEDIA, number)
     rng = stream("news", seed, number, telling)

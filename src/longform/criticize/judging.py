@@ -339,6 +339,14 @@ def _combined(
 
     Mean scores, intervals over the resamples of all halvings, and the p-value that they have
     together.
+
+    Args:
+        panel: the critic.
+        parts: of the halvings.
+        blame: the worst places of generated texts.
+        texts: of both sides.
+        seed: of every draw.
+        resamples, permutations: of each halving.
     """
     # 1. Resamples and a test of each halving, from random streams of their own.
     sides: dict[str, list[tuple[Any, SufficientStatistics]]] = {"real": [], "generated": []}

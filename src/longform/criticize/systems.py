@@ -399,6 +399,12 @@ def judge_systems(
 ) -> CriticOnSystems:
     """One critic over all sides; p-values are not yet corrected for the number of critics.
 
+    Args:
+        panel: the critic.
+        sides: the texts of all systems and real ones, cut as they are compared.
+        seed: of every draw.
+        resamples, permutations: of each halving.
+
     Raises:
         BadInput: the critic does not apply to the real texts or to one of the systems.
     """

@@ -287,6 +287,12 @@ def _contradictions(
 
     A number of as many characters from such a sentence stands in its place, so that a year becomes
     a year and a population a population; a number without another of its length is left alone.
+
+    Args:
+        lines_of: of each page.
+        split_of: of each page.
+        count: how many sentences are drawn.
+        rng: of the draws.
     """
     # 1. Sentences with numbers, and all their numbers by length.
     numbers_of: dict[tuple[str, int], list[re.Match[str]]] = {}

@@ -410,6 +410,12 @@ def _next_logits(
 ) -> tuple[list[Draft], int, Tensor]:
     """The logits after each context.
 
+    Args:
+        contexts: the cache.
+        cached: drafts whose contexts it has, but for the last token.
+        uncached: the others.
+        settings: where contexts begin.
+
     Returns:
         The drafts at work, those in the cache first and in its order; how many these are; and the
         logits, (drafts, vocabulary).

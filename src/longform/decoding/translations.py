@@ -116,6 +116,12 @@ def _one_by_one(
     """Tokens of each sentence up to its end or its limit.
 
     A step reads one new token of those that are not finished.
+
+    Args:
+        network: an autoregressive translator.
+        source: token numbers, int64 (sentences, source tokens).
+        uniforms: random numbers of each sentence, as many as it may have tokens.
+        temperature: by which logits are divided.
     """
     stream = translation.TranslationStream(network, source)
     rows: list[list[int]] = [[] for _ in uniforms]

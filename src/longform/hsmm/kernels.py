@@ -163,8 +163,18 @@ def forward_step(
 ):  # pragma: no cover - compiled
     r"""$\hat\alpha_t(z) \propto \sum_k \hat b_{t-k}(z) W[g(t-k, k), z]$.
 
-    For the sequences that reach ``t``. ``before`` holds the vectors b (state of the segment about
-    to start), ``ended`` receives alpha.
+    For the sequences that reach ``t``.
+
+    Args:
+        t: a position.
+        first: first row of each position, (T + 2,).
+        index: of the segment of length k + 1 that starts at a row, -1 for none, (rows, K).
+        joint: the table W of segments, (G, C).
+        tops: logarithms of the largest entries of its rows, (G,).
+        before: the vectors b of states of a segment about to start, (rows, C).
+        scales: of ``before``, float64 (rows,); those of position ``t`` are set.
+        ended: receives alpha, (rows, C).
+        floor: what is not above it becomes 0, a share of the largest entry.
     """
     longest = min(index.shape[1], t)
     parts = np.empty(longest, np.int64)
@@ -189,8 +199,14 @@ def backward_step(
 ):  # pragma: no cover
     r"""$\hat e_t(z) \propto \sum_k W[g(t, k), z] \hat\beta_{t+k}(z)$.
 
-    For the sequences that go beyond ``t``. ``after`` holds the vectors beta (a segment ended here
-    in state z), ``begun`` receives e.
+    For the sequences that go beyond ``t``.
+
+    Args:
+        t, first, index, joint, tops, floor: as of :func:`forward_step`.
+        after: the vectors beta of states of a segment that ended, (rows, C).
+        scales: of ``after``, float64 (rows,).
+        begun: receives e, (rows, C).
+        begun_scales: receives the scales of ``begun``, float64 (rows,).
     """
     positions = len(first) - 2
     longest = min(index.shape[1], positions - t)

@@ -239,7 +239,14 @@ class Expected:
     def _resolved(
         self, table: str, path: NumberPath, value: float | None, words: Mapping[str, str]
     ) -> Printed:
-        """A printed number with the first rule whose pattern its path agrees with."""
+        """A printed number with the first rule whose pattern its path agrees with.
+
+        Args:
+            table: of the paper.
+            path: names of the number in the table, from the outermost in.
+            value: None where the paper leaves it out.
+            words: what else rules may insert, by name.
+        """
         for rule in self.entries.records.get(table, ()):
             steps = steps_of(rule.printed, path)
             if steps is None:

@@ -168,7 +168,17 @@ def read(
 def _continuation(
     document: Document, truth: Mapping[str, Any], name: str, splitter: str
 ) -> Continuation:
-    """A generated text; people's begins with the sentence that models were given."""
+    """A generated text and its claims; people's text begins with the sentence of the prompt.
+
+    Args:
+        document: with the prompt, the continuation and what people wrote there as sections.
+        truth: of the document.
+        name: of the stage, for messages.
+        splitter: how a text is cut into sentences.
+
+    Raises:
+        InputError: the document has no continuation.
+    """
     opening = document.sections[0]
     texts = {}
     for section in document.sections[1:]:

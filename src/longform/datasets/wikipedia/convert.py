@@ -247,7 +247,13 @@ def _input(positional: list[str], named: Mapping[str, str]) -> tuple[_Input, lis
 def _in_two_units(
     value: Value, larger: Unit, text: str, code: str, named: Mapping[str, str]
 ) -> _Input | None:
-    """An input such as 5 feet 3 inches; None if the second part is none of its kind."""
+    """An input such as 5 feet 3 inches; None if the second part is none of its kind.
+
+    Args:
+        value, larger: the first value and its unit.
+        text, code: the second value and its unit, as they are written.
+        named: parameters of the template.
+    """
     smaller, second = unit(code), number(text)
     if smaller is None or second is None or (larger.code, smaller.code) not in _SECONDARY:
         return None
@@ -337,7 +343,18 @@ def _precisions(
     named: Mapping[str, str],
     places: int | None,
 ) -> list[int]:
-    """Digits after the point of each output; negative ones round tens and hundreds."""
+    """Digits after the point of each output; negative ones round tens and hundreds.
+
+    The first of these decides: significant digits, digits after the point, and the precision of
+    the input.
+
+    Args:
+        source: the input.
+        target: the unit of the outputs.
+        outputs: values in it.
+        named: parameters of the template.
+        places: digits after the point, where the template names them.
+    """
     if re.fullmatch(r"[1-9]\d?", named.get("sigfig", "")):
         digits = int(named["sigfig"])
         precisions = []

@@ -332,7 +332,15 @@ def _count_lines(
 
     They hold wiki, title, id or null, access, views, views by day; old files leave the id out.
 
-    Raises InputError: no line is of the English Wikipedia.
+    Args:
+        path: the file.
+        least: views; a line of fewer is not counted.
+        views: by title; added to.
+        ids: of pages, by title; added to.
+        counts: of lines by what became of them; added to.
+
+    Raises:
+        InputError: no line is of the English Wikipedia.
     """
     has_english = False
     for _, line in byte_lines(path):
