@@ -235,7 +235,14 @@ RANGES = {
 def _sentence(
     settings: type[Settings], details: Sequence[ErrorDetails], place: str, file: str
 ) -> str:
-    """What is wrong with an entry, what it says and what is allowed, in one sentence."""
+    """What is wrong with an entry, what it says and what is allowed, in one sentence.
+
+    Args:
+        settings: the class that the entry should fit.
+        details: pydantic's errors, of which the first is told.
+        place: of the entry in the file.
+        file: what is to be mended.
+    """
     # 1. A name that is not known, or one that is missing.
     first = details[0]
     *above, last = first["loc"] or ("",)

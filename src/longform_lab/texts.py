@@ -89,6 +89,10 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     """Train a model on a corpus, for each setting of titles and each seed.
 
     Writes ``data/models/<study>/<corpus>/<system>``.
+
+    Args:
+        experiment: the parameters, and where the data lie.
+        study, corpus, model: names in them.
     """
     # 1. What is trained, and what the training starts from.
     entry = experiment.settings("models", model)
@@ -135,6 +139,10 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
     """Texts of every system of a model.
 
     Writes ``data/generations/<study>/<corpus>/<system>``.
+
+    Args:
+        experiment: the parameters, and where the data lie.
+        study, corpus, model: names in them.
     """
     sampler = _sampler(experiment, study, model)
     training = _training(experiment, study)

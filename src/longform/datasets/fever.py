@@ -125,7 +125,14 @@ def _first_pages(pages: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Sequen
 def _claim_document(
     claim: FeverClaim, split: str, pages: Mapping[str, Sequence[str]], counts: Counter[str]
 ) -> Document:
-    """A claim with the lines of its evidence; what is not on the pages is counted."""
+    """A claim with the lines of its evidence; what is not on the pages is counted.
+
+    Args:
+        claim: with its label and evidence.
+        split: of the document.
+        pages: lines of each page, by title.
+        counts: of claims and lines that lack something; added to.
+    """
     shown = []
     has_unknown_page = False
     for page, line in claim.evidence:

@@ -361,6 +361,13 @@ def _in_batches(
     """Continuations in the order of ``rows``.
 
     Batches, each of one decoder and like lengths, are read from ``scratch`` if they are done.
+
+    Args:
+        rows: what is to be continued.
+        batch: rows at a time.
+        make: writes the continuations of a batch.
+        scratch: folder of finished batches; None for none.
+        name: of the corpus, for messages.
     """
     # 1. The batches of an earlier run.
     path = None if scratch is None else scratch / "batches.jsonl"

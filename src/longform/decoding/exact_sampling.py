@@ -138,6 +138,14 @@ def _leaders(scores, weights, words):  # pragma: no cover - compiled
     Also its lead over the next. A token whose number -log E would not lift it above the second best
     is passed over before any logarithm is taken: E = -log(1 - u) is at least u, so
     E exp(second) >= weight = exp(score) shows it.
+
+    Args:
+        scores: log-probabilities, (drafts, vocabulary).
+        weights: their exponentials, of the same shape.
+        words: of each draft's random stream, uint32 (drafts, 2).
+
+    Returns:
+        The winners, int64 (drafts,), and their leads, float64 (drafts,).
     """
     rows, vocabulary = scores.shape
     tokens = np.zeros(rows, np.int64)

@@ -115,6 +115,12 @@ def _trained(
 ) -> tuple[Callable[[np.ndarray], Any], Any]:
     """A trained classifier.
 
+    Args:
+        features: of a text; None where it has none, nan for one that is missing.
+        label: the class of a text, or None.
+        train: the texts to learn from.
+        classifier: one of ``CLASSIFIERS``.
+
     Returns:
         A function that gives the class of features, and the commonest class of the texts.
 

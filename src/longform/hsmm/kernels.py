@@ -120,7 +120,10 @@ def _combine(
 def _combine_weak(
     parts, rows, total, vectors, scales, joint, out, floor, exact
 ):  # pragma: no cover - compiled
-    """As ``_combine``, around the largest product rather than its bound, in float64."""
+    """As ``_combine``, around the largest product rather than its bound, in float64.
+
+    Arguments are the same.
+    """
     width = joint.shape[1]
     bound = DEAD
     # 1. The logarithm of each part's largest product, and the largest of these.

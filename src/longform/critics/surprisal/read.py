@@ -293,7 +293,12 @@ def condition_bits(
 def suite_predictions(
     suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader
 ) -> Predictions:
-    """One unit per item, id ``suite/item``.
+    """Predictions with one unit per item, id ``suite/item``.
+
+    Args:
+        suites: whose items are read.
+        encoder: of texts into tokens.
+        reader: of tokens into log-probabilities.
 
     Returns:
         suite: int64 per unit, an index into ``suite_names`` and ``suite_head_names`` (the suites'

@@ -438,7 +438,17 @@ def read_discourse_treebank(folder: Path) -> list[ConnectiveUse]:
 
 
 def _treebank_use(text: str, fields: list[str], where: str, use_id: str) -> ConnectiveUse | None:
-    """The use that a line tells of; None for another sense than ours, or in a masked text."""
+    """The use that a line tells of; None for another sense than ours, or in a masked text.
+
+    Args:
+        text: of the treebank's file.
+        fields: of the line.
+        where: file and line, for messages.
+        use_id: of the use.
+
+    Raises:
+        InputError: the line is no explicit relation.
+    """
     try:
         start, end = _characters(fields[1])
         first_argument = _characters(fields[14])

@@ -191,6 +191,10 @@ def decoded(file: BinaryIO, start: int, stop: int) -> Iterator[bytes | str]:
     """Decompressed pieces, of at most 1 MiB, of the streams between two byte offsets.
 
     A broken stream ends with its reason.
+
+    Args:
+        file: of streams of bzip2, one behind another.
+        start, stop: the offsets, at which streams begin and end.
     """
     file.seek(start)
     left, data = stop - start, b""
