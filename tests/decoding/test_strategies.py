@@ -541,7 +541,9 @@ def test_decoders_have_the_papers_settings_and_bad_input_is_named():
     refuses("window is 32", best, toy(0), Beam(2), prompt=[0] * 30, limit=5)
     refuses("no token", best, toy(0), Beam(2), prompt=[])
     refuses("multiple of groups", Beam, 15, groups=2)
-    refuses("below 0", Beam, 2, sibling_penalty=-1)
+    for penalty in (-1, math.nan, math.inf):
+        refuses("finite penalties", Beam, 2, sibling_penalty=penalty)
+        refuses("finite penalties", Beam, 2, group_penalty=penalty)
     refuses(
         "where sentences end",
         decode,

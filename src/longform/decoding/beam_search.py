@@ -8,6 +8,7 @@ Delayed search (massarelli2020 section 4): sampled tokens, shared by the beams, 
 sentence's end, where one is committed; again and again.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -55,9 +56,11 @@ class Beam:
                 f"beam search: {self.beams} beams in {self.groups} groups; "
                 "allowed is a multiple of groups"
             )
-        if min(self.group_penalty, self.sibling_penalty, self.blocking) < 0:
+        penalties = (self.group_penalty, self.sibling_penalty)
+        finite = all(0 <= penalty < math.inf for penalty in penalties)
+        if not finite or self.blocking < 0:
             raise BadInput(
-                "beam search: a penalty or the blocking size is below 0; allowed is 0 or more"
+                f"beam search: {self}; allowed are finite penalties and a blocking size of 0 or more"
             )
 
 

@@ -103,7 +103,7 @@ class HSMM:
     def __post_init__(self) -> None:
         for name in ("num_states", "max_duration", "iterations"):
             value = getattr(self, name)
-            if value < 1 or value != int(value):
+            if not value >= 1 or value % 1:
                 raise ConfigError(f"HSMM: {name} is {value}, allowed is a whole number from 1")
 
     def fit(self, documents: Documents, lengths: Sequence[int] | None = None) -> "HSMM":
@@ -257,13 +257,13 @@ def _without_padding(documents: np.ndarray, lengths: Sequence[int] | None) -> li
         inside = np.arange(width) < np.array(lengths)[:, None]
         if np.any((documents >= 0) & ~inside):
             raise InputError("HSMM: a negative number stands before a token; pad at the end only")
-    longest = max(lengths, default=0)
-    if len(lengths) != rows or longest > width:
+    all_fit = all(0 <= length <= width and not length % 1 for length in lengths)
+    if len(lengths) != rows or not all_fit:
         raise InputError(
-            f"HSMM: {len(lengths)} lengths up to {longest} for documents of shape "
-            f"{documents.shape}; give one length a row"
+            f"HSMM: lengths {short_repr(list(lengths))} for documents of shape {documents.shape}; "
+            f"give each row one whole number from 0 to {width}"
         )
-    return [row[:length].tolist() for row, length in zip(documents, lengths, strict=True)]
+    return [row[: int(length)].tolist() for row, length in zip(documents, lengths, strict=True)]
 
 
 def segment_posterior(scan: Scan) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The public class of the hidden semi-Markov model, against enumeration and torch-struct."""
 
 import doctest
+import math
 from pathlib import Path
 
 import numpy as np
@@ -187,8 +188,11 @@ def test_a_saved_model_of_integer_tokens_comes_back(tmp_path):
         (lambda model: model.log_prob(np.zeros(3, int)), InputError, "padded integer array"),
         (lambda model: model.log_prob(np.zeros((2, 2))), InputError, "padded integer array"),
         (lambda model: model.log_prob(np.array([[-1, 1]])), InputError, "pad at the end only"),
-        (lambda model: model.log_prob(np.zeros((2, 2), int), [1]), InputError, "1 lengths"),
-        (lambda model: model.log_prob(np.zeros((1, 2), int), [3]), InputError, "lengths up to 3"),
+        (lambda model: model.log_prob(np.zeros((2, 2), int), [1]), InputError, r"lengths \[1\]"),
+        (lambda model: model.log_prob(np.zeros((1, 2), int), [3]), InputError, r"lengths \[3\]"),
+        (lambda model: model.log_prob(np.zeros((1, 2), int), [-1]), InputError, r"lengths \[-1\]"),
+        (lambda model: model.log_prob(np.zeros((1, 2), int), [1.5]), InputError, "from 0 to 2"),
+        (lambda model: HSMM(math.nan, 2), ConfigError, "num_states is nan"),
         (lambda model: model.log_prob([[0]], [1]), InputError, "lengths belong to a padded"),
         (lambda model: model.sample(0, 1), ConfigError, "must be at least one"),
     ],
