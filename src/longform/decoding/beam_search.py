@@ -60,7 +60,7 @@ class Beam:
         finite = all(0 <= penalty < math.inf for penalty in penalties)
         if not finite or self.blocking < 0:
             raise BadInput(
-                f"beam search: {self}; allowed are finite penalties and a blocking size of 0 or more"
+                f"beam search: {self}; allowed are finite penalties and blocking of 0 or more"
             )
 
 
