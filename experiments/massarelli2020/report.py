@@ -291,19 +291,7 @@ def table_2(given: Given, answers: str | None = None) -> Files:
     ours = judged(items, read_answers(given.data / answers)) if answers else None
     printed = given.expected["table_2"]
     # 1. A row for each decoder.
-    by_decoder = {} if ours is None else ours["decoders"]
-    why = OTHER_PEOPLE if ours else NOBODY_ASKED
-    cells = []
-    for decoder, repeats in sheet["exact_repeats"].items():
-        row = given.label("system", decoder)
-        values = by_decoder.get(decoder, {})
-        papers = dict(zip(TABLE_2, printed.get(decoder, ()), strict=False))
-        for measure in TABLE_2:
-            shown = Cell(row, measure, values.get(measure), printed=papers.get(measure), why=why)
-            cells.append(shown)
-        share = None if repeats is None else 100 * repeats
-        signature = "sentences equal to an earlier one of the text"
-        cells.append(Cell(row, "exact repeats", share, signature=signature))
+    cells = _judged_cells(given, sheet["exact_repeats"], ours)
     # 2. Who judged.
     notes = [
         f"sheet of {len(items)} sentences after {sheet['prefixes']} prefixes "
@@ -327,6 +315,34 @@ def table_2(given: Given, answers: str | None = None) -> Files:
     }
     caption = "Table 2. What people say of the first five sentences (percent)"
     return Files(texts, Table(caption, cells, [*notes, *given.notes]))
+
+
+def _judged_cells(
+    given: Given, repeats_of: Mapping[str, float | None], ours: Mapping[str, Any] | None
+) -> list[Cell]:
+    """What people say of each decoder's sentences, and how many of these are exact repeats.
+
+    Args:
+        given: the printed numbers and the labels.
+        repeats_of: share of repeated sentences by decoder, None where none could be counted.
+        ours: what our annotators say; None where nobody was asked.
+    """
+    by_decoder = {} if ours is None else ours["decoders"]
+    why = OTHER_PEOPLE if ours else NOBODY_ASKED
+    cells = []
+    for decoder, repeats in repeats_of.items():
+        row = given.label("system", decoder)
+        # 1. Ours beside the paper's.
+        values = by_decoder.get(decoder, {})
+        printed = dict(zip(TABLE_2, given.expected["table_2"].get(decoder, ()), strict=False))
+        for measure in TABLE_2:
+            value = values.get(measure)
+            cells.append(Cell(row, measure, value, printed=printed.get(measure), why=why))
+        # 2. Repeats, counted.
+        share = None if repeats is None else 100 * repeats
+        signature = "sentences equal to an earlier one of the text"
+        cells.append(Cell(row, "exact repeats", share, signature=signature))
+    return cells
 
 
 MARKS = {  # a strategy, the same mark in every figure

@@ -140,7 +140,7 @@ def _leaders(scores, weights, words):  # pragma: no cover - compiled
     E exp(second) >= weight = exp(score) shows it.
 
     Args:
-        scores: log-probabilities, (drafts, vocabulary).
+        scores: scaled logits, (drafts, vocabulary).
         weights: their exponentials, of the same shape.
         words: of each draft's random stream, uint32 (drafts, 2).
 
