@@ -49,6 +49,7 @@ from longform.statistics.sum_scored import unit_scores
 from longform.text.sentences import sentence_texts
 
 RESAMPLES = 1000
+CHANCE_DRAWS = 1000  # of scores that know nothing of a text
 FEWEST_TEXTS = 20  # for a correlation
 FEWEST_SOURCES = 5  # over which an interval is resampled
 FEWEST_SYSTEMS = 5  # of which means are correlated
@@ -237,6 +238,38 @@ def raters_row(rated: RatedSet) -> list[Row]:
     return [row | {"texts r": agreed.value, "texts low": agreed.low, "texts high": agreed.high}]
 
 
+def chance_row(rated: RatedSet, name: str) -> Row:
+    """What a critic reaches that knows nothing: each text's score is drawn from a normal.
+
+    Returns:
+        The mean over ``CHANCE_DRAWS`` draws and the bounds between which 95 % of them lie, where
+        other critics have a correlation and its interval.
+    """
+    rng = generator("rated sets", rated.name, name)
+    # 1. Correlations of each draw: over texts, within systems and of means of systems.
+    ranks_within = within(rated.rating, rated.system)
+    mean_ratings = means(rated.rating, rated.system)
+    by_part: dict[str, list[float]] = {"texts": [], "within": [], "systems": []}
+    for _ in range(CHANCE_DRAWS):
+        scores = rng.normal(size=len(rated.texts))
+        by_part["texts"].append(correlate("spearman", scores, rated.rating).value)
+        if len(mean_ratings) > 1:
+            ranks = within(scores, rated.system)
+            by_part["within"].append(correlate("pearson", ranks, ranks_within).value)
+        if len(mean_ratings) >= FEWEST_SYSTEMS:
+            mean_scores = means(scores, rated.system)
+            by_part["systems"].append(correlate("spearman", mean_scores, mean_ratings).value)
+    # 2. Their mean and quantiles.
+    row: Row = {"set": rated.name, "critic": name, "texts": len(rated.texts)}
+    row["sources"] = len(np.unique(rated.source))
+    for part, values in by_part.items():
+        if values:
+            low, high = np.quantile(values, [0.025, 0.975])
+            row |= {f"{part} r": float(np.mean(values)), f"{part} low": float(low)}
+            row[f"{part} high"] = float(high)
+    return row
+
+
 def costs(critic: str, readings: Sequence[Reading]) -> Row:
     """Seconds of the processor a text, and of a mark the tokens of its request."""
     if critic == "chat mark":
@@ -261,6 +294,33 @@ def choices(
             row["mean"] = float(np.mean([row[part.name] for part in parts]))
             rows.append(row)
     return sorted(rows, key=lambda row: -row["mean"])
+
+
+def best_choices_by_chance(
+    parts: Sequence[RatedSet], reference: list[TextMeasures], readings: Mapping[str, Reading]
+) -> np.ndarray:
+    """Mean over sets that the best choice reaches where the ratings of a set are shuffled.
+
+    The choice is made anew for each shuffle, as :func:`choices` makes it.
+
+    Returns:
+        float64 (``CHANCE_DRAWS``,).
+    """
+    rng = generator("rated sets", "choices by chance")
+    shuffled = [[rng.permutation(part.rating) for part in parts] for _ in range(CHANCE_DRAWS)]
+    best = np.full(CHANCE_DRAWS, -1.0)
+    for size in range(1, len(MEASURES) + 1):
+        for measures in itertools.combinations(MEASURES, size):
+            critic = OrderAndRepetition(measures=measures).fit(reference)
+            scores = [
+                unit_scores(critic, measures_of(part, part.texts, readings)) for part in parts
+            ]
+            for draw, ratings in enumerate(shuffled):
+                of_sets = []
+                for of_texts, rating in zip(scores, ratings, strict=True):
+                    of_sets.append(correlate("spearman", of_texts, rating).value)
+                best[draw] = max(best[draw], float(np.mean(of_sets)))
+    return best
 
 
 def write_stored_reference(reference: Sequence[TextMeasures]) -> None:
@@ -306,15 +366,25 @@ def main(folder: Path, scratch: Path) -> None:
         values = kept_values(rated, scratch)
         lengths = {name: values[name] for name in LENGTHS}
         rows += raters_row(rated) + rows_of(rated, values, lengths)
+        rows.append(chance_row(rated, "random scores, all texts"))
         part = part_read(rated, readings)
         print(f"{rated.name}: {len(rated.texts)} texts, {len(part.texts)} read", flush=True)
         if len(part.texts) >= FEWEST_TEXTS:
             parts.append(part)
             rows += rows_read(part, readings, critic, lengths)
+            rows.append(chance_row(part, "random scores, texts read"))
     # 3. The tables.
     here = Path(__file__)
     write_rows(rows, here.with_suffix(".csv"), 2)
-    write_rows(choices(parts, reference, readings), here.with_name("rated_choice.csv"), 3)
+    by_chance = best_choices_by_chance(parts, reference, readings)
+    of_shuffles = {
+        "best of shuffled ratings, mean": by_chance.mean(),
+        "best of shuffled ratings, 95 % lie below": np.quantile(by_chance, 0.95),
+        "best of shuffled ratings, largest": by_chance.max(),
+    }
+    rows = choices(parts, reference, readings)
+    rows += [{"measures": name, "mean": float(value)} for name, value in of_shuffles.items()]
+    write_rows(rows, here.with_name("rated_choice.csv"), 3)
     write_stored_reference(reference)
     print(f"{len(reference)} people's texts as reference", flush=True)
 

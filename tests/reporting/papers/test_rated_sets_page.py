@@ -28,10 +28,15 @@ def table_under(heading):
 
 
 def shown(record, kind):
-    """A correlation as the page has it: bold where its interval leaves zero out."""
+    """A correlation as the page has it: bold where its interval leaves zero out.
+
+    Of random scores the page has the bound that 95 % of the draws stay within.
+    """
     value, low, high = (record.get(f"{kind} {part}", "") for part in ("r", "low", "high"))
     if not value:
         return ""
+    if record["critic"].startswith("random scores"):
+        return f"±{max(-float(low), float(high)):.2f}".replace("0.", ".")
     text = value.replace("-0.", "-.").replace("0.", ".", 1)
     return f"**{text}**" if float(low) * float(high) > 0 else text
 
@@ -50,6 +55,15 @@ def test_every_correlation_of_the_page_is_that_of_the_csv():
 
 def test_every_mean_of_the_choice_is_that_of_its_csv():
     means = {record["measures"]: record["mean"] for record in records("rated_choice.csv")}
+    by_chance = [
+        means[f"best of shuffled ratings, {what}"] for what in ("mean", "95 % lie below", "largest")
+    ]
+    assert (
+        "reaches {} on average, more than {} in one of twenty shuffles, {} at most".format(
+            *by_chance
+        )
+        in PAGE
+    )
     header, _, *rows = table_under("The critic that travels")
     assert header == ["measures", "mean over sets"] and len(rows) >= 4
     for measures, mean in rows:
