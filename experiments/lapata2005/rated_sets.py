@@ -307,14 +307,16 @@ def best_choices_by_chance(
         float64 (``CHANCE_DRAWS``,).
     """
     rng = generator("rated sets", "choices by chance")
-    shuffled = [[rng.permutation(part.rating) for part in parts] for _ in range(CHANCE_DRAWS)]
+    shuffled = []
+    for _ in range(CHANCE_DRAWS):
+        shuffled.append([rng.permutation(part.rating) for part in parts])
     best = np.full(CHANCE_DRAWS, -1.0)
     for size in range(1, len(MEASURES) + 1):
         for measures in itertools.combinations(MEASURES, size):
             critic = OrderAndRepetition(measures=measures).fit(reference)
-            scores = [
-                unit_scores(critic, measures_of(part, part.texts, readings)) for part in parts
-            ]
+            scores = []
+            for part in parts:
+                scores.append(unit_scores(critic, measures_of(part, part.texts, readings)))
             for draw, ratings in enumerate(shuffled):
                 of_sets = []
                 for of_texts, rating in zip(scores, ratings, strict=True):
@@ -383,7 +385,8 @@ def main(folder: Path, scratch: Path) -> None:
         "best of shuffled ratings, largest": by_chance.max(),
     }
     rows = choices(parts, reference, readings)
-    rows += [{"measures": name, "mean": float(value)} for name, value in of_shuffles.items()]
+    for name, value in of_shuffles.items():
+        rows.append({"measures": name, "mean": float(value)})
     write_rows(rows, here.with_name("rated_choice.csv"), 3)
     write_stored_reference(reference)
     print(f"{len(reference)} people's texts as reference", flush=True)
