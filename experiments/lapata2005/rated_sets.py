@@ -306,10 +306,12 @@ def best_choices_by_chance(
     Returns:
         float64 (``CHANCE_DRAWS``,).
     """
+    # 1. Ratings shuffled within each set, the same for all choices.
     rng = generator("rated sets", "choices by chance")
     shuffled = []
     for _ in range(CHANCE_DRAWS):
         shuffled.append([rng.permutation(part.rating) for part in parts])
+    # 2. The highest mean of any choice, for each shuffle.
     best = np.full(CHANCE_DRAWS, -1.0)
     for size in range(1, len(MEASURES) + 1):
         for measures in itertools.combinations(MEASURES, size):
