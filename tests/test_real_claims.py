@@ -73,3 +73,21 @@ def test_a_claim_undecided_by_fewer_than_twenty_texts_is_not_testable():
     assert real_claims.too_few(few) == "; its numbers rest on 4 to 19 units, fewer than 20"
     assert verdict((UNDECIDED, 19), (UNDECIDED, 20)).verdict == UNDECIDED
     assert verdict((HOLDS, 30), (UNDECIDED, 4)).verdict == UNDECIDED
+
+
+def test_the_page_of_verdicts_has_those_of_the_main_claims():
+    main_claims = [
+        "titles_change_latent_ppl_more",
+        "size_does_not_lower_latent_ppl",
+        "human_text_scores_better",
+        "above_chance",
+        "four_models_go_with_people",
+        "beam_has_most_support",
+        "delayed_repeats_less",
+    ]
+    verdicts = {one.claim.id: one.verdict for one in real_claims.judged()}
+    page = (ROOT / "docs" / "results" / "verdicts.md").read_text(encoding="utf-8")
+    table = page.split("## A main claim of each paper, on real text\n")[1].split("\n\n")[1]
+    rows = [line.split("|")[3].strip() for line in table.splitlines()[2:]]
+    for claim, verdict in zip(main_claims, rows, strict=True):
+        assert verdict.startswith(verdicts[claim]), claim
