@@ -46,9 +46,11 @@ EXCLAMATIVE = _listed("exclamative")  # names with an exclamation mark: "Yahoo!"
 SPEECH_VERBS = _listed("speech_verbs")  # after a quotation and a name: '"Stop!" Mary said'
 HONORIFICS = _listed("honorifics")  # before a name; they begin one after "p.m." or "Inc."
 
-# German closes „...“, »...« and ›...‹. Right behind a stop and before a blank none of these opens.
-_CLOSING_QUOTES = "\"'”’»›“‘«‹"
-_CLOSERS = _CLOSING_QUOTES + ")\\]}」』】）》〉］"
+_CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
+# Of „...“, ‚...‘, »...« and ›...‹ in German. Before a blank none of these opens; behind a full-width
+# stop, where no blank is needed, they do.
+_GERMAN_CLOSERS = "“‘«‹"
+_CLOSING_QUOTES = "\"'”’»›" + _GERMAN_CLOSERS
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
 _NEVER_FIRST = frozenset(",;:)]}%&/=，；：、）］】》」』")  # of a sentence
 _LOWER, _UPPER = "a-zß-öø-ÿ", "A-ZÀ-ÖØ-Þ"
@@ -79,7 +81,7 @@ _STOP = re.compile(
 
     # . ! ? and runs, also ". . ." apart
     | (?<![.!?…])(?P<marks>[.!?…।॥؟۔።፧‽]++(?:\s[.!?…]++(?=\s|$))*)
-      (?P<closers>(?:[{_CLOSERS}]|\s(?:''|”|’’|»)(?=\s|$))*)
+      (?P<closers>(?:[{_CLOSERS}{_GERMAN_CLOSERS}]|\s(?:''|”|’’|»)(?=\s|$))*)
       # reference marks stay with their sentence
       (?:
         {_REFERENCE}

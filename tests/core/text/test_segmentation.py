@@ -93,6 +93,7 @@ def test_sentences_end_where_a_reader_ends_them(case):
 def test_blank_lines_and_full_width_stops_end_sentences():
     assert sentence_texts("「本当？」と聞いた。はい。") == ["「本当？」と聞いた。", "はい。"]
     assert sentence_texts("他说：“走！”，然后走了。") == ["他说：“走！”，然后走了。"]
+    assert sentence_texts("他走了。“你好。”她说。") == ["他走了。", "“你好。”", "她说。"]
     text = "A heading without a stop" + SECTION_BREAK + "The text\nis wrapped. It\ngoes on."
     assert sentence_texts(text) == [
         "A heading without a stop",
