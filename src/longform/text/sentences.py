@@ -47,8 +47,8 @@ SPEECH_VERBS = _listed("speech_verbs")  # after a quotation and a name: '"Stop!"
 HONORIFICS = _listed("honorifics")  # before a name; they begin one after "p.m." or "Inc."
 
 _CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
-# Of „...“, ‚...‘, »...« and ›...‹ in German. Before a blank none of these opens; behind a full-width
-# stop, where no blank is needed, they do.
+# Of „...“, ‚...‘, »...« and ›...‹ in German. Before a blank none of these opens; behind a
+# full-width stop, where no blank is needed, they do.
 _GERMAN_CLOSERS = "“‘«‹"
 _CLOSING_QUOTES = "\"'”’»›" + _GERMAN_CLOSERS
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
