@@ -112,8 +112,8 @@ def figure_sizes(given: Given) -> Figure:
     """
     columns = {name: COLUMNS[name] for name in ("PPL", "Latent PPL")}
     caption = (
-        "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % "
-        "intervals; sizes and Latent PPL on log scales"
+        "Word PPL and Latent PPL over the size of the network, a line for each corpus with and "
+        "without titles, with 95 % intervals; sizes and Latent PPL on log scales"
     )
     draw = partial(_draw_size_panels, given=given, columns=columns)
     return Figure(caption, given.pivot(columns), draw, (7.2, 3.6), given.notes)
@@ -384,7 +384,7 @@ def title_calibration(given: Given) -> Figure:
     num_rows = max(1, math.ceil(len(panels_of) / ACROSS))
     caption = (
         "Title classifiers: share of correct titles by confidence, test sections, 95 % Wilson "
-        "intervals (each section a trial; bins below 20 sections have none in the CSV); the "
+        "intervals (each section a trial; a bin of fewer than 20 has none in the CSV); the "
         "paper's BERT is mostly over 90 % certain (section 4)."
     )
     draw = partial(_draw_calibration, panels_of=panels_of)
