@@ -69,7 +69,7 @@ def test_orders_that_move_nothing_or_cannot_are_refused():
     refuses("shuffle task 'x'; allowed are \\['block', 'window'\\]",
             permutations.shuffled_orders, "x", 1, [1, 2], 1, rng)  # fmt: skip
     refuses("shuffle: 2 units of which 1 differ", permutations.shuffled, ["a", "a"], rng)
-    refuses("shuffle: 1 units of which 1 differ", permutations.context_shuffled, ["a", "b"], rng)
+    refuses("shuffle: 1 unit of which 1 differ", permutations.context_shuffled, ["a", "b"], rng)
     assert permutations.block_orders(0, 1, 3, rng).shape == (3, 0)
     assert permutations.block_orders(5, 1, 3, rng).shape == (3, 5)
 
