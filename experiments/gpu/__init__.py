@@ -1,12 +1,11 @@
 """Jobs for one GPU and half an hour: each is one command of at most nine minutes (docs/one_gpu.md).
 
-A job is a module with
-
-- ``INPUTS``: files below the root that it reads, besides the modules that it imports;
-- ``OUTPUTS``: names of the files that it writes;
-- ``plan(tiny)``: its parts, each with a floor by arithmetic and predicted minutes;
-- ``run(call)``: the work, which says what it measured through ``call.report``.
+A job's module names it ``JOB``: a :class:`experiments.gpu.frame.Job`, or a
+:class:`experiments.gpu.scale_job.ScaleJob`, which has the same attributes.
 """
+
+import importlib
+from typing import Any
 
 JOBS = {  # name of a job -> its module
     "table_1_transformer": "experiments.gpu.table_1_transformer",
@@ -17,5 +16,10 @@ JOBS = {  # name of a job -> its module
     "translators": "experiments.gpu.translators",
     "completions": "experiments.gpu.completions",
 }
-# Those that are scales: their modules have ``JOB``, which names the published texts that they read.
+# Those that are scales, which read published texts.
 SCALE_JOBS = ("decoders", "cities_and_peps", "ladder", "translators", "completions")
+
+
+def job_named(name: str) -> Any:
+    """The job of a name in ``JOBS``; its module is imported."""
+    return importlib.import_module(JOBS[name]).JOB

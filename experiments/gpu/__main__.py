@@ -4,7 +4,6 @@
 """
 
 import argparse
-import importlib
 import math
 import sys
 import time
@@ -12,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.gpu import JOBS
+from experiments.gpu import JOBS, job_named
 from longform.errors import BadInput
 
 MINUTES = 9.0
@@ -51,7 +50,7 @@ def show_plan(name: str, tiny: bool) -> None:
     from experiments.gpu.frame import BRING, NOMINAL
     from experiments.gpu.inputs import input_bytes
 
-    job: Any = importlib.import_module(JOBS[name])
+    job = job_named(name)
     parts = job.plan(tiny)
     minutes = sum(part.minutes for part in parts)
     calls = math.ceil(minutes / MINUTES)
@@ -59,7 +58,7 @@ def show_plan(name: str, tiny: bool) -> None:
     brought = sum(part.moved for part in parts if part.name == BRING)
     texts = f", and {brought / 2**20:.0f} MiB of texts and weights" if brought else ""
     print(f"  in {input_bytes(name):,} bytes{texts};")
-    print(f"  out {', '.join(job.OUTPUTS)}")
+    print(f"  out {', '.join(job.outputs)}")
     for part in parts:
         cost = f"{part.operations:.2g} operations, {part.moved:.2g} bytes"
         print(f"  {part.name}: {cost}, at least {part.floor(NOMINAL):.2g} s;")
@@ -92,7 +91,7 @@ def run_job(options: argparse.Namespace, started: float) -> None:
     from longform.language_models.device import chosen_device, set_products
 
     # What may run where.
-    job: Any = importlib.import_module(JOBS[options.job])
+    job = job_named(options.job)
     if (options.small or options.only) and options.job != "table_1_transformer":
         raise BadInput(f"gpu {options.job}: --small and --only are for table_1_transformer alone")
     device = chosen_device()

@@ -7,7 +7,6 @@ be 90 MB more to bring, and reads 1,200 articles in minutes.
 
 from typing import Any
 
-from experiments.gpu.frame import Call, Part
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage, smollm2_training
 
 SYSTEMS = 6  # of a corpus: with and without titles, three trainings
@@ -141,15 +140,3 @@ JOB = ScaleJob(
     },
     not_tiny=("smollm2-with_titles", "seed_2", "seed_3"),
 )
-INPUTS = JOB.inputs
-OUTPUTS = JOB.outputs
-
-
-def plan(tiny: bool) -> list[Part]:
-    """The job's parts; its tiny form has the same."""
-    return JOB.plan()
-
-
-def run(call: Call) -> None:
-    """As far as the call's time goes."""
-    JOB.run(call)

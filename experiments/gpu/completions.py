@@ -7,7 +7,6 @@ are learnt and read on a processor afterwards, over MiniLM.
 from typing import Any
 
 from experiments.gpu.decoders import STEP
-from experiments.gpu.frame import Call, Part
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage
 
 SOURCES = 4  # decoders
@@ -62,15 +61,3 @@ JOB = ScaleJob(
     texts={"texts_completions.tar.xz": "corpora/sources"},
     not_tiny=("minilm",),
 )
-INPUTS = JOB.inputs
-OUTPUTS = JOB.outputs
-
-
-def plan(tiny: bool) -> list[Part]:
-    """The job's parts; its tiny form has the same."""
-    return JOB.plan()
-
-
-def run(call: Call) -> None:
-    """As far as the call's time goes."""
-    JOB.run(call)

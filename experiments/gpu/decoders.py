@@ -5,7 +5,6 @@ writes; the texts are judged on a processor afterwards (``python -m experiments.
 fact checker is a small network beside an index of pages, and minutes of a card are dearer.
 """
 
-from experiments.gpu.frame import Call, Part
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage, smollm2_training
 
 STEP = 0.051  # seconds in which a batch of rows gets a token; measured on one H200, alone
@@ -84,15 +83,3 @@ JOB = ScaleJob(
         "texts_sweep.tar.xz": "generations/facts/sweep",
     },
 )
-INPUTS = JOB.inputs
-OUTPUTS = JOB.outputs
-
-
-def plan(tiny: bool) -> list[Part]:
-    """The job's parts; its tiny form has the same."""
-    return JOB.plan()
-
-
-def run(call: Call) -> None:
-    """As far as the call's time goes."""
-    JOB.run(call)

@@ -5,13 +5,13 @@ It reads the texts that came back and adds their records. It needs the data
 """
 
 import argparse
-import importlib
 import sys
 from pathlib import Path
 from typing import Any
 
-from experiments.gpu import JOBS
+from experiments.gpu import JOBS, job_named
 from experiments.gpu.data import DATA, RAW, open_data
+from experiments.gpu.scale_job import ScaleJob
 from longform.errors import BadInput
 from longform_lab.real_files import needed_data, put_in_place
 
@@ -34,8 +34,8 @@ def main(given: list[str] | None = None) -> int:
 
 def finish(options: argparse.Namespace) -> None:
     """Run the stages of a job. Raises BadInput: it has none."""
-    job: Any = getattr(importlib.import_module(JOBS[options.job]), "JOB", None)
-    if job is None:
+    job = job_named(options.job)
+    if not isinstance(job, ScaleJob):
         raise BadInput(f"gpu finish: {options.job} leaves nothing to a processor")
     if not options.tiny:
         place_encoders(job)

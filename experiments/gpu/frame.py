@@ -200,3 +200,21 @@ class Call:
     def left(self) -> float:
         """Seconds until the call has to end."""
         return self.deadline - time.monotonic()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that is no scale.
+
+    Attributes:
+        inputs: files below the root that it reads, besides the modules that it imports.
+        outputs: names of the files that it writes.
+        plan: its parts, each with a floor by arithmetic and predicted minutes; takes whether the
+            job is to be tiny.
+        run: the work, which says what it measured through the call's report.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    plan: Callable[[bool], list[Part]]
+    run: Callable[[Call], None]

@@ -7,7 +7,6 @@ for a machine with Python 3.12 and packs them with the files of all jobs into
 
 import argparse
 import ast
-import importlib
 import subprocess
 import sys
 import tarfile
@@ -15,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from experiments.gpu import JOBS
+from experiments.gpu import JOBS, job_named
 from longform.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
@@ -175,10 +174,12 @@ def paths(job: str) -> list[Path]:
     files, _ = reached(JOBS[job])
     command, _ = reached("experiments.gpu.__main__")
     needed = {*files, *command, *package_data(files | command), WHEELS, ROOT / "pyproject.toml"}
-    for name in importlib.import_module(JOBS[job]).INPUTS:
+    for name in job_named(job).inputs:
         path = ROOT / name
         if not path.exists():
-            raise BadInput(f"gpu {job}: its input {name} is not there; fix INPUTS of {JOBS[job]}")
+            raise BadInput(
+                f"gpu {job}: its input {name} is not there; fix the inputs of {JOBS[job]}"
+            )
         needed.update(files_below(path) if path.is_dir() else [path])
     return sorted(path.relative_to(ROOT) for path in needed)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.gpu.cities_and_peps import PROCESSES, STEP
 from experiments.gpu.cities_and_peps import TINY_CRITIC as TINY_TITLE_CRITIC
-from experiments.gpu.frame import BRING, Call, Part
+from experiments.gpu.frame import BRING, Part
 from experiments.gpu.scale_job import ScaleJob, Stage, training_from_nothing
 
 # Layers and width by model, as the scale has them; the largest is trained first.
@@ -169,15 +169,3 @@ JOB = ScaleJob(
     weights=False,
     not_tiny=("gpt2_medium", "gpt2_large", "with_titles", "seed_2", "seed_3"),
 )
-INPUTS = JOB.inputs
-OUTPUTS = JOB.outputs
-
-
-def plan(tiny: bool) -> list[Part]:
-    """The job's parts; its tiny form has the same."""
-    return JOB.plan()
-
-
-def run(call: Call) -> None:
-    """As far as the call's time goes."""
-    JOB.run(call)

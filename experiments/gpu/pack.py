@@ -6,14 +6,13 @@ machine (texts that are not there are fetched by their pinned addresses) and che
 """
 
 import argparse
-import importlib
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from experiments.gpu import JOBS, SCALE_JOBS
+from experiments.gpu import SCALE_JOBS, job_named
 from experiments.gpu.data import DATA, RAW, TEXTS, WEIGHTS, compress, parts_of, split
 from longform.errors import BadInput
 from longform.language_models.named_models import SMOLLM2
@@ -30,7 +29,7 @@ def chosen(names: Sequence[str]) -> list[Any]:
         if name not in SCALE_JOBS:
             allowed = list(SCALE_JOBS)
             raise BadInput(f"gpu pack: {name!r} reads no published texts; allowed are {allowed}")
-    return [importlib.import_module(JOBS[name]).JOB for name in names or SCALE_JOBS]
+    return [job_named(name) for name in names or SCALE_JOBS]
 
 
 def texts_of(jobs: Sequence[Any]) -> list[dict[str, str]]:

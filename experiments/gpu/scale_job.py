@@ -107,8 +107,8 @@ class ScaleJob:
         """Names of the files that come back."""
         return (REPORT, RECORDS, CURVES, *self.texts)
 
-    def plan(self) -> list[Part]:
-        """A part for each stage, and one for what travels."""
+    def plan(self, tiny: bool) -> list[Part]:
+        """A part for each stage, and one for what travels; the tiny form has the same."""
         parts = [self.brought]
         for stage in self.stages:
             parts.append(

@@ -20,7 +20,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from benchmarks.sampling import NEVER, OVERLAP, Ours, Peer
 from benchmarks.sampling import make_network as long_document_network
-from experiments.gpu.frame import REPORT, Call, Part, seconds_of
+from experiments.gpu.frame import REPORT, Call, Job, Part, seconds_of
 from experiments.gpu.training import Recipe, Rows, Training, network_logits
 from longform.decoding.exact_sampling import calibrated
 from longform.decoding.long_documents import Draft, Sampling, sample
@@ -32,8 +32,6 @@ from longform.language_models.lightning import fit_learner
 from longform.results import rounded
 from longform.statistics.random_streams import generator
 
-INPUTS: tuple[str, ...] = ()
-OUTPUTS = (REPORT,)
 STATES, SEGMENTS = 800, 11  # deng2022 appendix D
 # Standard deviation of the length of the synthetic language's texts, as a share of the mean.
 SPREAD = 16 / 379
@@ -617,3 +615,6 @@ def measure_part(call: Call, name: str, path: Path) -> None:
     write_json(path, rounded(call.report.rows[before:]))
     if call.device.type == "cuda":
         torch.cuda.empty_cache()
+
+
+JOB = Job(inputs=(), outputs=(REPORT,), plan=plan, run=run)

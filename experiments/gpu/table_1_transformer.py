@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from experiments.gpu.costs import host_cost
-from experiments.gpu.frame import REPORT, Call, Part
+from experiments.gpu.frame import REPORT, Call, Job, Part
 from experiments.gpu.training import Recipe, Rows, Training
 from longform.critics.perplexity.read import read as read_log_probs
 from longform.critics.perplexity.score import LogProbs, Perplexity
@@ -756,3 +756,6 @@ def beside_hsmm(records: Results, run: Run) -> dict[str, Any]:
             ratio = transformer / hsmm
             comparison[metric] = {"transformer": transformer, "hsmm": hsmm, "ratio": ratio}
     return comparison
+
+
+JOB = Job(INPUTS, OUTPUTS, plan, run)

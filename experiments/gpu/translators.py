@@ -7,7 +7,7 @@ and translations may not.
 
 from typing import Any
 
-from experiments.gpu.frame import BRING, Call, Part
+from experiments.gpu.frame import BRING, Part
 from experiments.gpu.scale_job import ScaleJob, Stage, training_from_nothing
 
 LAYERS, WIDTH, INNER, SUBWORDS, POSITIONS = 6, 512, 2_048, 40_000, 1_026
@@ -97,15 +97,3 @@ JOB = ScaleJob(
     brought=Part(BRING, 0, 2.5e6, 0.3, "captions, code and wheels in the call that runs the job"),
     weights=False,
 )
-INPUTS = JOB.inputs
-OUTPUTS = JOB.outputs
-
-
-def plan(tiny: bool) -> list[Part]:
-    """The job's parts; its tiny form has the same."""
-    return JOB.plan()
-
-
-def run(call: Call) -> None:
-    """As far as the call's time goes."""
-    JOB.run(call)

@@ -36,7 +36,7 @@ def test_cities_are_completed_and_told_from_their_completions(tmp_path, monkeypa
     monkeypatch.setattr(sys, "path", [*sys.path])
     out, state = str(tmp_path / "out"), str(tmp_path / "state")
     assert __main__.main(["completions", "--tiny", "--out", out, "--state", state]) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == set(completions.OUTPUTS)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == set(completions.JOB.outputs)
     data.extract(tmp_path / "out" / "texts_completions.tar.xz", tmp_path / "texts")
     sides = [document.id for document in read_corpus(tmp_path / "texts" / "completions").documents]
     articles = {side.rpartition("-")[0] for side in sides}

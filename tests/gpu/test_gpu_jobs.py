@@ -1,18 +1,18 @@
 """The jobs for one GPU: what they import and carry, their floors, and each in its tiny form."""
 
 import csv
-import importlib
 import json
 import os
 import subprocess
 import tarfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from experiments.gpu import JOBS, __main__, inputs, speed, table_1_transformer
+from experiments.gpu import JOBS, __main__, inputs, job_named, speed, table_1_transformer
 from experiments.gpu.frame import NOMINAL, AtWork, Call, Ceilings, Part, Report
 from longform.critics.perplexity.score import LogProbs
 from longform.documents import Document, Section
@@ -73,13 +73,13 @@ def test_what_is_packed_holds_each_jobs_code_and_inputs(tmp_path):
 
 
 def test_an_input_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setattr(speed, "INPUTS", ("data/nowhere.npz",))
+    monkeypatch.setattr(speed, "JOB", replace(speed.JOB, inputs=("data/nowhere.npz",)))
     refuses("its input data/nowhere.npz is not there", inputs.paths, "speed")
 
 
 @pytest.mark.parametrize("job", JOBS)
 def test_no_job_writes_more_files_than_come_back(job):
-    assert 1 <= len(importlib.import_module(JOBS[job]).OUTPUTS) <= 8
+    assert 1 <= len(job_named(job).outputs) <= 8
 
 
 def test_the_transformer_is_the_papers_and_its_floor_is_arithmetic():

@@ -93,7 +93,7 @@ def test_ladder_trains_reads_suites_and_writes_articles(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     out, state = str(tmp_path / "out"), str(tmp_path / "state")
     assert __main__.main(["ladder", "--tiny", "--out", out, "--state", state]) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == set(ladder.OUTPUTS)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == set(ladder.JOB.outputs)
     records = read_results(tmp_path / "out" / "records.json")
     for model in ("gpt2", "gpt2_xl"):
         perplexity = records.one(system=model, metric="word_ppl", variant="")

@@ -1,14 +1,13 @@
 """Pages show what the H100 measured: each row is made here again from the committed files."""
 
 import csv
-import importlib
 import math
 import re
 from pathlib import Path
 
 import pytest
 
-from experiments.gpu import JOBS, SCALE_JOBS, speed, table_1_transformer
+from experiments.gpu import JOBS, SCALE_JOBS, job_named, speed, table_1_transformer
 from experiments.gpu.__main__ import MINUTES
 from experiments.gpu.costs import host_cost
 from longform.results import read_results
@@ -302,16 +301,16 @@ def test_every_job_stands_on_the_page_with_the_calls_of_its_plan():
     for job in JOBS:
         (row,) = [line for line in table if re.match(rf"\| \[?`{job}`", line)]
         if job in SCALE_JOBS:
-            minutes = sum(part.minutes for part in importlib.import_module(JOBS[job]).plan(False))
+            minutes = sum(part.minutes for part in job_named(job).plan(False))
             assert math.ceil(minutes / MINUTES) == 3 and row.endswith("| three |"), job
 
 
 @pytest.mark.parametrize("job", ["ladder", "translators", "completions"])
 def test_jobs_that_wait_have_the_minutes_of_their_plans(job):
     page = (ROOT / "docs/one_gpu_ready.md").read_text(encoding="utf-8")
-    module = importlib.import_module(JOBS[job])
-    minutes = sum(part.minutes for part in module.plan(False))
+    plan = job_named(job).plan(False)
+    minutes = sum(part.minutes for part in plan)
     assert f"| {minutes:.0f} minutes in three calls |" in page
-    megabytes = module.JOB.brought.moved / 1e6
-    text = "SmolLM2's 98 MB travel" if module.JOB.weights else f"{megabytes:.1f} MB travel"
+    megabytes = job_named(job).brought.moved / 1e6
+    text = "SmolLM2's 98 MB travel" if job_named(job).weights else f"{megabytes:.1f} MB travel"
     assert text in page

@@ -71,7 +71,7 @@ def test_a_second_call_runs_only_the_stages_that_are_left(written):
     assert not first[-1]["finished"] and "texts_sweep.tar.xz" not in begun
     # what was finished was not made again: its seconds stand as they were
     assert [row["seconds"] for row in first[:-1]] == [row["seconds"] for row in rows[:-1]]
-    assert {path.name for path in (folder / "out").iterdir()} == set(decoders.OUTPUTS)
+    assert {path.name for path in (folder / "out").iterdir()} == set(decoders.JOB.outputs)
 
 
 @pytest.mark.long  # the same run
@@ -200,7 +200,7 @@ def test_packing_names_weights_that_are_nowhere(tmp_path, monkeypatch):
 
 
 def test_floors_are_arithmetic_and_below_what_is_predicted():
-    plan = decoders.plan(False)
+    plan = decoders.JOB.plan(False)
     training = next(part for part in plan if part.name.startswith("language_model"))
     # 6 operations a weight and token: 134.5 million weights, 982,454 tokens, twenty passes
     assert training.operations == pytest.approx(6 * 134_515_008 * 982_454 * 20)
@@ -219,7 +219,7 @@ def test_six_systems_write_and_two_corpora_are_learnt_at_once():
 
 @pytest.mark.parametrize("job", [decoders, cities_and_peps, ladder, translators, completions])
 def test_a_job_fits_into_half_an_hour_by_its_own_prediction(job):
-    plan = job.plan(False)
+    plan = job.JOB.plan(False)
     for part in plan:
         assert part.floor(NOMINAL) < 60 * part.minutes, part.name
     assert 15 < sum(part.minutes for part in plan) < 27  # the card's start and transfers take three

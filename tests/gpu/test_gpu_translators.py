@@ -50,7 +50,7 @@ def test_translators_are_trained_and_their_languages_read(tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "path", [*sys.path])
     out, state = str(tmp_path / "out"), str(tmp_path / "state")
     assert __main__.main(["translators", "--tiny", "--out", out, "--state", state]) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == set(translators.OUTPUTS)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == set(translators.JOB.outputs)
     data.extract(tmp_path / "out" / "texts_languages.tar.xz", tmp_path / "texts")
     counts = []
     for network in NETWORKS:
