@@ -205,6 +205,7 @@ def test_every_package_that_the_source_imports_is_declared():
     brought |= {
         "sklearn": "scikit-learn",
         "yaml": "PyYAML",
+        "markdown_it": "markdown-it-py",
         "faiss": "faiss-cpu",
         "spacy": "fastcoref",
         "pydantic_core": "pydantic",

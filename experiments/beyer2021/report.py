@@ -10,7 +10,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from longform.colours import COLOURS
 from longform.datasets.test_suites.harness import contrast
 from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suites_from_documents
 from longform.errors import BadInput
@@ -18,7 +17,7 @@ from longform.files.artefacts import read_corpus
 from longform.results import Results
 from longform.statistics.intervals import NORMAL_95
 from longform.statistics.random_streams import generator
-from longform.tables import Cell, Figure, Files, Table, csv_text, json_lines
+from longform.tables import COLOURS, Cell, Figure, Files, Table, csv_text, json_lines
 from longform_lab.reporting.estimates import select
 from longform_lab.reporting.pivot import Given, errors
 from longform_lab.reporting.printed import Printed

@@ -61,7 +61,10 @@ OPTIONAL = frozenset(
     ]
 )
 WHEELS = ROOT / "experiments" / "gpu" / "wheels.txt"
-IMPORT_NAMES = {"pillow": "PIL"}  # of packages, where it is not their own
+IMPORT_NAMES = {
+    "pillow": "PIL",
+    "markdown-it-py": "markdown_it",
+}  # of packages, where it is not their own
 PLATFORMS = (
     "manylinux_2_28_x86_64",
     "manylinux_2_27_x86_64",

@@ -11,11 +11,10 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from longform.colours import COLOURS
 from longform.critics.verifiability.checks import LABELS
 from longform.critics.verifiability.reliability import FLAGS, judged, judges_see, read_answers
 from longform.results import Record, Results
-from longform.tables import Cell, Figure, Files, Table, cell, csv_text
+from longform.tables import COLOURS, Cell, Figure, Files, Table, cell, csv_text
 from longform_lab.reporting.pivot import REAL_TEXT, Given, errors
 
 PERCENT = (

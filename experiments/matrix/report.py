@@ -13,10 +13,9 @@ from statistics import median
 from textwrap import wrap
 from typing import Any
 
-from longform.colours import COLOURS
 from longform.errors import BadInput
 from longform.results import Record, Results
-from longform.tables import Cell, Figure, Table, cell
+from longform.tables import COLOURS, Cell, Figure, Table, cell
 from longform_lab.reporting.estimates import Estimate, contrast
 from longform_lab.reporting.pivot import Given
 

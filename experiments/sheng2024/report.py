@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from longform.colours import COLOURS
 from longform.results import ANY, Record, Results
 from longform.statistics.intervals import NORMAL_95
-from longform.tables import Cell, Figure, Table, cell, exact
+from longform.tables import COLOURS, Cell, Figure, Table, cell, exact
 from longform_lab.reporting.estimates import select
 from longform_lab.reporting.pivot import SYSTEM, Given, panels, training_notes
 from longform_lab.reporting.printed import Printed

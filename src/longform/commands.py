@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from longform import extras
-from longform.errors import BadInput, InputError
+from longform.errors import BadInput, InputError, counted
 from longform.files.artefacts import write_json
 from longform.terminal import (
     STOPPED,
@@ -21,7 +21,6 @@ from longform.terminal import (
     stay_offline_unless_named,
 )
 from longform.tools.unfinished import refuse_overwriting
-from longform.wording import counted
 
 
 def run(given: argparse.Namespace, interrupt: Interrupt) -> int:

@@ -1,4 +1,4 @@
-"""What is raised for bad input, and the nearest names for a misspelt one."""
+"""What is raised for bad input, and what its sentences need: near names, numbers with nouns."""
 
 import difflib
 import reprlib
@@ -35,3 +35,16 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """`` (near: ...)`` with close names, or nothing."""
     close = difflib.get_close_matches(name, list(names), n=3)
     return f" (near: {', '.join(close)})" if close else ""
+
+
+def counted(number: float, one: str, more: str = "", form: str = ",") -> str:
+    """``1 text``, ``0 texts``, ``2,800 tokens``.
+
+    Args:
+        number: how many.
+        one: what stands behind a one, a noun or a phrase: ``text of a person``.
+        more: what stands behind any other number; by default ``one`` and an s.
+        form: how the number is formatted.
+    """
+    what = one if number == 1 else more or f"{one}s"
+    return f"{number:{form}} {what}"

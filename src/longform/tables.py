@@ -21,6 +21,22 @@ RESOLUTION = 150  # dots per inch of a PNG
 # Lines, bands and smoothed letters need no more; a file has a quarter of the bytes.
 COLOURS_OF_A_PNG = 32
 PDF = "LONGFORM_PDF"  # with this variable set, every drawing has a PDF beside its PNG
+# Colours that most readers tell apart (Okabe and Ito 2008): of points, lines and areas in figures,
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# and of words and lines below them (ochre in place of orange, and three more).
+TEXT_COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#8C6D00",
+    "#56B4E9",
+    "#7A3E9D",
+    "#B22222",
+    "#555555",
+    "#1B5E20",
+)
+GREY = TEXT_COLOURS[8]
 STYLE: dict[Any, Any] = {
     # Sizes of letters, in points.
     "font.size": 8,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from longform import colours
+from longform import tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -13,10 +13,10 @@ def test_the_palette_of_okabe_and_ito_is_written_down_once():
         for path in (ROOT / folder).rglob("*.py"):
             if "#0072b2" in path.read_text(encoding="utf-8").lower():
                 holders.append(path.relative_to(ROOT).as_posix())
-    assert holders == ["src/longform/colours.py"]
+    assert holders == ["src/longform/tables.py"]
 
 
 def test_the_colours_of_a_palette_differ():
-    for palette, size in ((colours.COLOURS, 7), (colours.TEXT_COLOURS, 10)):
+    for palette, size in ((tables.COLOURS, 7), (tables.TEXT_COLOURS, 10)):
         assert len(set(palette)) == len(palette) == size
-    assert colours.GREY == "#555555"
+    assert tables.GREY == "#555555"

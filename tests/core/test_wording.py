@@ -2,7 +2,7 @@
 
 import pytest
 
-from longform.wording import counted
+from longform.errors import counted
 
 
 @pytest.mark.parametrize(

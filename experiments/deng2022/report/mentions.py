@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.deng2022.report.pages import Mark, chain, drawn_article, label, mention_page
-from longform.colours import COLOURS
 from longform.errors import BadInput
 from longform.results import Record
-from longform.tables import Cell, Drawing, Figure, Files, Listing, Table, cell, exact
+from longform.tables import COLOURS, Cell, Drawing, Figure, Files, Listing, Table, cell, exact
 from longform_lab.reporting.pivot import Given, beside
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}

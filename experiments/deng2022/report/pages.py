@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.deng2022.report.sections import generated_folder, texts_in
-from longform.colours import GREY, TEXT_COLOURS
 from longform.documents import SECTION_BREAK, Document
 from longform.errors import BadInput
 from longform.statistics.markov_chain import END, FAILURE_PROBABILITY
-from longform.tables import Cell, Drawing, Files, Listing, Table
+from longform.tables import GREY, TEXT_COLOURS, Cell, Drawing, Files, Listing, Table
 from longform.text.sentences import sentences
 from longform_lab.reporting.estimates import folder_of, select
 from longform_lab.reporting.pivot import SYSTEM, Given

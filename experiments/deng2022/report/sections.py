@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from longform.colours import COLOURS
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.documents import Document
@@ -27,7 +26,7 @@ from longform.errors import BadInput
 from longform.files.artefacts import read_documents, read_json
 from longform.results import Record, Results
 from longform.statistics.intervals import wilson
-from longform.tables import Cell, Figure, Table, exact
+from longform.tables import COLOURS, Cell, Figure, Table, exact
 from longform_lab.reporting.estimates import folder_of, of_records
 from longform_lab.reporting.pivot import SYSTEM, Given, errors, panels
 

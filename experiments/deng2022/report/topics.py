@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from longform.colours import COLOURS
 from longform.errors import BadInput
 from longform.files.artefacts import read_json
 from longform.results import Record
-from longform.tables import Cell, Figure, Listing, Table, exact, interval, short
+from longform.tables import COLOURS, Cell, Figure, Listing, Table, exact, interval, short
 from longform_lab.reporting.estimates import folder_of, select
 from longform_lab.reporting.pivot import REAL_TEXT, SYSTEM, Given, errors
 from longform_lab.reporting.printed import INCOMPARABLE

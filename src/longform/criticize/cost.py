@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from longform.criticize.panels import Panel
 from longform.datasets.own_texts import Texts
-from longform.wording import counted
+from longform.errors import counted
 
 COPIES_PACE = 200_000  # words a second in which near copies are looked for and lengths counted
 

@@ -32,7 +32,7 @@ from longform.criticize.splits import (
 )
 from longform.datasets.own_texts import read_texts
 from longform.documents import Document
-from longform.errors import BadInput
+from longform.errors import BadInput, counted
 from longform.language_models.named_models import named_model
 from longform.statistics.comparisons import Comparison, compare
 from longform.statistics.estimates import Estimate, bootstrap_scores
@@ -40,7 +40,6 @@ from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
-from longform.wording import counted
 
 RESAMPLES = 1000  # a halving
 PERMUTATIONS = 2000  # a halving

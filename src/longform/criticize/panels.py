@@ -37,12 +37,11 @@ from longform.critics.topics.model import COMMON
 from longform.critics.topics.score import Topics
 from longform.critics.topics.score import units_from_predictions as topic_units
 from longform.documents import Document, Predictions, section_starts
-from longform.errors import BadInput, InputError
+from longform.errors import BadInput, InputError, counted
 from longform.language_models.named_models import NETWORKS, SMOLLM2, NamedModel
 from longform.text.entity_grids import found_grids
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentences
-from longform.wording import counted
 
 Spans = list[tuple[int, int]]  # (start, end) of parts in a text, in characters
 Learns = Literal["nothing", "units", "predictions"]

@@ -18,19 +18,17 @@ from statistics import median
 from typing import Any
 
 from longform import __version__
-from longform.colours import TEXT_COLOURS
 from longform.criticize.lengths import MEASURES
 from longform.criticize.panels import Panel
 from longform.datasets.own_texts import Texts, shortened
 from longform.documents import Document, section_starts
-from longform.errors import BadInput
+from longform.errors import BadInput, counted
 from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.statistics.comparisons import Comparison
 from longform.statistics.estimates import Estimate
-from longform.tables import Cell, Figure, short
+from longform.tables import TEXT_COLOURS, Cell, Figure, short
 from longform.text.languages import looks_english
 from longform.text.sentences import sentences
-from longform.wording import counted
 
 FEW = 20  # ours: texts a side below which the report warns that intervals are rough
 SIGNIFICANT = 0.05

@@ -41,14 +41,13 @@ from longform.criticize.splits import (
 )
 from longform.datasets.own_texts import Texts, place_in_source, read_texts
 from longform.documents import Document
-from longform.errors import BadInput, InputError
+from longform.errors import BadInput, InputError, counted
 from longform.statistics.comparisons import Comparison, compare
 from longform.statistics.estimates import Estimate, bootstrap_scores
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.many_tests import holm
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
-from longform.wording import counted
 
 REAL = "real"
 POWERED = 2.8  # standard errors: 1.96 of a test at .05 and 0.84 of a power of .8

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from longform import __version__
-from longform.colours import TEXT_COLOURS
 from longform.criticize.cost import duration
 from longform.criticize.report import (
     FEW,
@@ -33,10 +32,10 @@ from longform.criticize.systems import (
     SystemsCriticism,
     record_of,
 )
+from longform.errors import counted
 from longform.files.artefacts import atomic_write
 from longform.statistics.estimates import Estimate
-from longform.tables import Cell, Figure, markdown_table, short, write_rows
-from longform.wording import counted
+from longform.tables import TEXT_COLOURS, Cell, Figure, markdown_table, short, write_rows
 
 MORE_PAIRS = 40  # ours: pairs that a table shows; the CSV beside it has all
 Rows = list[list[Any]]

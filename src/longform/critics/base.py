@@ -28,7 +28,7 @@ from longform.critics.saving import identity, load_critic, save_critic
 from longform.critics.scores import Attribution, Part, Score, ScoreDifference
 from longform.datasets.own_texts import documents_from, is_named_by_place
 from longform.documents import Document, Unit
-from longform.errors import ConfigError, InputError
+from longform.errors import ConfigError, InputError, counted
 from longform.statistics.comparisons import compare, resampled_difference
 from longform.statistics.estimates import bootstrap_scores, estimate
 from longform.statistics.intervals import percentile_interval
@@ -36,7 +36,6 @@ from longform.statistics.protocols import Attributing, Grouping
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import SumScored, unit_scores
-from longform.wording import counted
 
 RESAMPLES = 1000
 PERMUTATIONS = 2000

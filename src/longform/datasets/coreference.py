@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from longform.errors import InputError
+from longform.errors import InputError, counted
 from longform.files.opening import existing_file, numbered_rows, text_lines, whole_number, xml_root
 from longform.text.nouns import WORDS
 from longform.text.sentences import sentences
-from longform.wording import counted
 
 GAP_COLUMNS = {
     "ID",

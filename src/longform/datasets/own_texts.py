@@ -21,11 +21,10 @@ from longform.datasets.text_sources import (
     table_rows,
 )
 from longform.documents import Document, Section, sections_of
-from longform.errors import InputError
+from longform.errors import InputError, counted
 from longform.files.opening import JSON_LINES, byte_lines, decode_line, parse_json, read_text
 from longform.text.markdown import sections_in
 from longform.text.paragraphs import one_blank_line
-from longform.wording import counted
 
 MARKDOWN = (".md", ".markdown")
 SUFFIXES = (".txt", *MARKDOWN)

@@ -18,12 +18,11 @@ import numpy as np
 
 from longform.datasets import text_files
 from longform.documents import Corpus, Document, Section
-from longform.errors import BadInput
+from longform.errors import BadInput, counted
 from longform.files.artefacts import read_documents
 from longform.statistics.random_streams import generator
 from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.text.sentences import SPLITTERS, joined
-from longform.wording import counted
 
 SECTIONS = "section"  # the task that moves whole sections
 

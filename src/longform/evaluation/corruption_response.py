@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.errors import InputError
+from longform.errors import InputError, counted
 from longform.results import Record
 from longform.statistics.comparisons import compare, resampled_difference
 from longform.statistics.estimates import estimate
@@ -17,7 +17,6 @@ from longform.statistics.intervals import percentile_interval, share_difference_
 from longform.statistics.protocols import Critic, is_share
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
-from longform.wording import counted
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
 SOUND = "sound"

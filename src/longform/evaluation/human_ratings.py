@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from longform.errors import InputError
+from longform.errors import InputError, counted
 from longform.evaluation import agreement
 from longform.evaluation.agreement import Correlation, clustered_interval, correlate
 from longform.results import Record
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
-from longform.wording import counted
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
 FITTED_SHARE = 2 / 3  # of the clusters

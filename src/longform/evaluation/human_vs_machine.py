@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.errors import ConfigError, InputError
+from longform.errors import ConfigError, InputError, counted
 from longform.evaluation.measurements import Measurement, measured, paired_difference
 from longform.evaluation.order_discrimination import (
     Area,
@@ -29,7 +29,6 @@ from longform.statistics.random_streams import generator
 from longform.statistics.signatures import FITTED, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import SumScored, unit_scores
-from longform.wording import counted
 
 CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
 HUMAN = "human"

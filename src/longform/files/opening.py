@@ -32,8 +32,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
-from longform.errors import InputError, short_repr
-from longform.wording import counted
+from longform.errors import InputError, counted, short_repr
 
 HEAD = 16  # bytes that tell packing and encoding
 PACKED: Mapping[re.Pattern[bytes], Callable[[BinaryIO], Any]] = {

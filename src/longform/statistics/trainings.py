@@ -19,8 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longform.errors import InputError
-from longform.wording import counted
+from longform.errors import InputError, counted
 
 LEVEL = 0.95
 BISECTIONS = 60  # of the bracket of a p-value

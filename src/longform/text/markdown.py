@@ -1,7 +1,7 @@
 """Markdown as its reader sees it: headings of both kinds, without front matter and comments.
 
-The rules are CommonMark 0.31's (sections 4.2 to 4.6), as far as they decide what is a heading and
-what is prose, with GitHub's tables and footnotes. What looks like a heading inside code is none.
+What is a heading, code or HTML is markdown_blocks.py's; here is what is prose, with GitHub's tables
+and footnotes.
 """
 
 import html
@@ -9,16 +9,11 @@ import re
 from collections.abc import Collection, Sequence
 
 from longform.text.headings import Heading, top_sections
-from longform.text.markdown_blocks import CODE, kinds_of_lines
+from longform.text.markdown_blocks import CODE, blocks_of
 
 LEAD = "(lead)"  # title of what stands before the first heading
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t].*)?")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _CODE = re.compile(r"(?: {4}| {0,3}\t)")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})")
-# What begins no paragraph, so that a line of dashes below it underlines nothing: lists, quotations,
-# tables.
-_BLOCK = re.compile(r" {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|>|\|)")
 # A setting of the front matter, by the line that stands around it
 _SETTING = {"---": re.compile(r"[\w\"'][^:=]*:(?:\s|$)"), "+++": re.compile(r"[\w\"'][^=]*=")}
 
@@ -26,10 +21,6 @@ _BULLET = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?|
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 _DELIMITER_ROW = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _DEFINITION = re.compile(r" {0,3}\[([^\]]+)\]:")  # of a link's address, or of a footnote
-_FOOTNOTE_TEXT = re.compile(r" {0,3}\[\^[^\]]+\]:")
-_LINK_TARGET = re.compile(
-    r""" {0,3}\[[^\]]+\]:[ \t]*\S+(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*"""
-)
 _HTML_BLOCK = re.compile(r" {0,3}</?[A-Za-z][^<>]*>?[ \t]*$")
 
 # Stands for a code span while markup is taken off; no text holds NUL.
@@ -68,7 +59,7 @@ def sections_in(text: str) -> list[tuple[str | None, str]]:
         The text between headings as it is written; the title is None for a text without sections.
     """
     lines = _seen_lines(text)
-    headings = _headings(lines)
+    headings = blocks_of(lines).headings
     # 1. The text's own title is left out.
     start = 0
     if headings and _is_own_title(headings, lines):
@@ -100,7 +91,7 @@ def prose_sections(text: str) -> list[tuple[str, str]]:
         if definition:
             labels.add(definition[1].casefold())
     sections = []
-    for title, body in top_sections(lines, _headings(lines)):
+    for title, body in top_sections(lines, blocks_of(lines).headings):
         sections.append((_plain(title, labels), "\n".join(prose(body, labels))))
     return sections
 
@@ -136,10 +127,11 @@ def _prose_lines(lines: Sequence[str]) -> list[str]:
     """The lines with a blank one in place of each that is no prose, without signs of quotations."""
     # 1. Headings, code between fences, and tables.
     left_out = _table_lines(lines)
-    for heading in _headings(lines):
+    blocks = blocks_of(lines)
+    for heading in blocks.headings:
         left_out.update(range(heading.first, heading.after))
-    for number, in_code in enumerate(_in_code(lines)):
-        if in_code:
+    for number, kind in enumerate(blocks.kinds):
+        if kind == CODE:
             left_out.add(number)
     # 2. What a line's own signs tell, behind those of a quotation.
     prose_lines: list[str] = []
@@ -227,7 +219,8 @@ def _seen_lines(text: str) -> list[str]:
     lines = lines[_front_matter(lines) :]
     # 1. Runs of lines that are code, and of lines that are none.
     runs: list[tuple[bool, list[str]]] = []
-    for line, in_code in zip(lines, _in_code(lines), strict=True):
+    for line, kind in zip(lines, blocks_of(lines).kinds, strict=True):
+        in_code = kind == CODE
         if not runs or runs[-1][0] != in_code:
             runs.append((in_code, []))
         runs[-1][1].append(line)
@@ -286,48 +279,3 @@ def _front_matter(lines: Sequence[str]) -> int:
                 return 0
             return number + 1
     return 0
-
-
-def _in_code(lines: Sequence[str]) -> list[bool]:
-    """Whether each line is in a fenced block of code, its fences included."""
-    return [kind == CODE for kind in kinds_of_lines(lines)]
-
-
-def _headings(lines: Sequence[str]) -> list[Heading]:
-    """Headings of both kinds: behind ``#`` signs, and above a line of ``=`` or ``-``."""
-    headings: list[Heading] = []
-    paragraph: int | None = None  # the first line of the paragraph that is going on
-    in_block = False  # in a list, a quotation or a table, whose lines are underlined by nothing
-    for number, (line, kind) in enumerate(zip(lines, kinds_of_lines(lines), strict=True)):
-        atx, underline = _ATX.fullmatch(line), _UNDERLINE.fullmatch(line)
-        if kind or not line.strip():
-            paragraph, in_block = None, False
-        # Behind signs.
-        elif atx:
-            headings.append(Heading(len(atx[1]), _bare_title(line), number, number + 1))
-            paragraph, in_block = None, False
-        # Above a line: the paragraph that is going on is the title.
-        elif underline and paragraph is not None:
-            level = 1 if underline[1][0] == "=" else 2
-            title = " ".join(map(str.strip, lines[paragraph:number]))
-            headings.append(Heading(level, title, paragraph, number + 1))
-            paragraph = None
-        elif underline or _RULE.fullmatch(line):
-            paragraph, in_block = None, False
-        elif _BLOCK.match(line) or (paragraph is None and _FOOTNOTE_TEXT.match(line)):
-            paragraph, in_block = None, True
-        # A link's address is no title, nor does it end a paragraph.
-        elif paragraph is None and _LINK_TARGET.fullmatch(line):
-            continue
-        elif paragraph is None and not in_block and not _CODE.match(line):
-            paragraph = number
-    return headings
-
-
-def _bare_title(line: str) -> str:
-    """A heading's words without the signs around them; those behind them stand behind a blank."""
-    words = line.strip().lstrip("#").strip()
-    open_end = words.rstrip("#")
-    if open_end and not open_end[-1].isspace():
-        return words
-    return open_end.rstrip()

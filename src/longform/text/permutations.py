@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from longform.errors import BadInput
+from longform.errors import BadInput, counted
 from longform.statistics.random_streams import generator
-from longform.wording import counted
 
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)

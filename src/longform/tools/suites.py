@@ -31,14 +31,13 @@ from longform.datasets.test_suites.prediction_formulas import (
     evaluate,
     region_values,
 )
-from longform.errors import InputError
+from longform.errors import InputError, counted
 from longform.evaluation.suite_accuracy import pools, suite_accuracy_records
 from longform.language_models.named_models import NamedModel, named_model
 from longform.results import Record
 from longform.statistics.random_streams import generator
 from longform.tables import interval, markdown_table, short
 from longform.version import __version__
-from longform.wording import counted
 
 if TYPE_CHECKING:
     import pandas

@@ -26,7 +26,7 @@ from longform.critics.verifiability.score import (
 )
 from longform.datasets.own_texts import Texts, documents_from, read_texts, set_aside_note
 from longform.documents import Document
-from longform.errors import ConfigError, InputError
+from longform.errors import ConfigError, InputError, counted
 from longform.files.artefacts import (
     append_lines,
     atomic_write,
@@ -39,7 +39,6 @@ from longform.tables import interval, json_lines, markdown_table
 from longform.text.sentences import SPLITTERS
 from longform.tools.unfinished import forget_unfinished, refuse_overwriting, unfinished_folder
 from longform.version import __version__
-from longform.wording import counted
 
 if TYPE_CHECKING:
     import pandas

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 from longform.critics.scores import frame
 from longform.datasets.own_texts import Texts, documents_from, read_texts, set_aside_note
 from longform.documents import Corpus, Document, Predictions
-from longform.errors import ConfigError, InputError, short_repr
+from longform.errors import ConfigError, InputError, counted, short_repr
 from longform.files.artefacts import atomic_write, write_json
 from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NamedModel, named_model
 from longform.tables import json_lines, markdown_table, short
 from longform.tools.unfinished import forget_unfinished, refuse_overwriting, unfinished_folder
 from longform.version import __version__
-from longform.wording import counted
 
 if TYPE_CHECKING:
     import pandas

@@ -3,7 +3,7 @@
 import pytest
 
 from longform.text.markdown import prose, sections_in
-from longform.text.markdown_blocks import kinds_of_lines
+from longform.text.markdown_blocks import blocks_of
 
 CASES = {  # a text, and its lines' kinds: c of code, h of HTML, a point for neither
     "fence behind an item's sign": ("- ```\n    foo\n  ```\n\n# A\n\n```\n# no\n```", "ccc.." + ".ccc"),
@@ -31,7 +31,7 @@ CASES = {  # a text, and its lines' kinds: c of code, h of HTML, a point for nei
 @pytest.mark.parametrize(("text", "kinds"), CASES.values(), ids=CASES)
 def test_lines_are_code_or_html_as_in_commonmark(text, kinds):
     letters = {"code": "c", "html": "h", "": "."}
-    assert "".join(letters[kind] for kind in kinds_of_lines(text.split("\n"))) == kinds
+    assert "".join(letters[kind] for kind in blocks_of(text.split("\n")).kinds) == kinds
 
 
 def test_headings_behind_code_in_a_list_are_the_texts_own():

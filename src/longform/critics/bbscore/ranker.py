@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from longform.critics.bbscore.bridge import WINDOWS, BridgeFeatures, LatentPath, identity
-from longform.errors import ConfigError, InputError
+from longform.errors import ConfigError, InputError, counted
 from longform.statistics.protocols import Better
 from longform.statistics.random_streams import derived_seed, generator
 from longform.statistics.signatures import FITTED
-from longform.wording import counted
 
 if TYPE_CHECKING:
     import torch

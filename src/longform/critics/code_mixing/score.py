@@ -15,11 +15,10 @@ from scipy.special import digamma, gammaln, polygamma
 from longform.critics.base import TextCritic
 from longform.critics.code_mixing.mixture import LanguageModel
 from longform.documents import Document, Predictions, Unit
-from longform.errors import InputError
+from longform.errors import InputError, counted
 from longform.statistics.arithmetic import ratio
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
-from longform.wording import counted
 
 CORNER = 0.9  # ours: a mix with this share of one language lies in a corner of Figure 7's simplex
 NEWTON_STEPS = 8  # of the digamma function's inverse

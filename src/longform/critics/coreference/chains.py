@@ -30,10 +30,9 @@ from longform.documents import (
     in_splits,
     ragged,
 )
-from longform.errors import ConfigError, InputError
+from longform.errors import ConfigError, InputError, counted
 from longform.text.rendering import pack
 from longform.text.sentences import sentences
-from longform.wording import counted
 
 Span = tuple[int, int]
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")

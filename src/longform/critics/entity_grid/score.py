@@ -12,7 +12,7 @@ import numpy as np
 
 from longform.critics.base import Spans, TextCritic
 from longform.documents import Document
-from longform.errors import ConfigError, InputError
+from longform.errors import ConfigError, InputError, counted
 from longform.statistics.random_streams import generator
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics
@@ -25,7 +25,6 @@ from longform.text.entity_grids import (
 )
 from longform.text.permutations import SHUFFLES, shuffled_orders
 from longform.text.sentences import sentences
-from longform.wording import counted
 
 units_from_predictions = grids_from_predictions
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead

@@ -9,8 +9,7 @@ from longform.critics.topics.model import COMMON, TopicModel
 from longform.critics.topics.read import read
 from longform.critics.topics.train import fit
 from longform.documents import Document, Predictions
-from longform.errors import InputError
-from longform.wording import counted
+from longform.errors import InputError, counted
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess

@@ -15,13 +15,12 @@ import numpy as np
 from longform.critics.base import TextCritic
 from longform.critics.topics.model import TopicModel, inverse
 from longform.documents import Document, Predictions, Unit
-from longform.errors import InputError
+from longform.errors import InputError, counted
 from longform.statistics.arithmetic import ratio
 from longform.statistics.random_streams import generator
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.text.rendering import unpack
-from longform.wording import counted
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
 OUTLIERS = 10  # of a set that a record lists

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longform.errors import InputError, short_repr
+from longform.errors import InputError, counted, short_repr
 from longform.files.opening import (
     decode,
     field_of,
@@ -25,7 +25,6 @@ from longform.files.opening import (
 )
 from longform.files.opening import records as json_records
 from longform.text.sentences import sentence_texts
-from longform.wording import counted
 
 SENSES = {  # of the Penn Discourse Treebank
     "Contingency.Cause": "causal",
