@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from longform.errors import BadInput
+from longform.files.archives import unpack
 from longform.files.artefacts import atomic_write
 
 ROOT = Path(__file__).parents[1]
@@ -54,7 +55,7 @@ def restore(repository: Path, scale: str, commit: str, out: Path) -> list[Path]:
     archive = _git(repository, "archive", "--format=tar", commit, *parts)
     with atomic_write(out) as partial, tempfile.TemporaryDirectory(dir=out.parent) as extracted:
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(extracted, filter="data")
+            unpack(files, Path(extracted))
         (Path(extracted) / home).rename(partial)
     return sorted(path for path in out.rglob("*") if path.is_file())
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from longform.errors import BadInput
+from longform.files.archives import unpack
 from longform.files.artefacts import atomic_write
 from longform.language_models.named_models import SMOLLM2
 
@@ -87,4 +88,5 @@ def compress(source: Path, archive: Path) -> None:
 def extract(archive: Path, target: Path) -> None:
     """Inverse of :func:`compress`."""
     with atomic_write(target) as fresh, tarfile.open(archive, "r:xz") as tar:
-        tar.extractall(fresh, filter="data")
+        fresh.mkdir(exist_ok=True)
+        unpack(tar, fresh)

@@ -35,6 +35,7 @@ import requests
 
 from longform.datasets.wikipedia.building import extract
 from longform.errors import BadInput, InputError
+from longform.files.archives import unpack
 from longform.files.artefacts import atomic_write, read_yaml
 from longform.files.opening import text_lines
 from longform_lab.scale_overrides import PARAMS, extended_scales, parameters
@@ -323,23 +324,8 @@ def _unpack_archive(source: Path, target: Path, under: str) -> None:
 
     Raises InputError: a file would lie outside ``target``.
     """
-    # File by file, since ``extractall`` is safe from Python 3.11.4 on alone.
     with tarfile.open(source) as archive:
-        for member in filter(tarfile.TarInfo.isfile, archive):
-            name = _below(member.name, under)
-            if name is None:
-                continue
-            path = (target / name).resolve()
-            if not path.is_relative_to(target.resolve()):
-                raise InputError(
-                    f"{archive.name!r}: {member.name!r} would lie outside {target}; "
-                    "take the archive from its publisher"
-                )
-            path.parent.mkdir(parents=True, exist_ok=True)
-            packed = archive.extractfile(member)
-            assert packed is not None  # since it is a plain file
-            with packed, path.open("wb") as opened:
-                shutil.copyfileobj(packed, opened)
+        unpack(archive, target, lambda name: _below(name, under))
 
 
 def _below(name: str, under: str) -> str | None:
