@@ -191,7 +191,9 @@ def test_sphinx_makes_the_site_without_a_warning(tmp_path):
     pip = [python, "-m", "pip", "install", "--quiet", "-r", ROOT / "requirements-site.txt"]
     subprocess.run(pip, check=True)
     build = [python, "-m", "experiments.site", "--out", tmp_path / "site"]
-    environment = {**os.environ, "PYTHONPATH": "src:."}
+    # Where the notebooks' templates are, as `make site` says it.
+    templates = str(Path(sys.prefix) / "share" / "jupyter")
+    environment = {**os.environ, "PYTHONPATH": "src:.", "JUPYTER_PATH": templates}
     done = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     html = tmp_path / "site" / "html"

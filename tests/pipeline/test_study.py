@@ -275,10 +275,11 @@ def test_systems_made_at_once_have_the_bytes_of_one_after_the_other(
 ):
     shutil.copytree(study, tmp_path / "two")
     folder, made = home(tmp_path / "two", synthetic={**PARAMS["synthetic"], "seeds": 2}), []
-    models = folder / "data" / "models" / "synthetic" / "synthetic" / "tiny"
+    data = folder / "data"  # beside it the stopped run leaves what it had finished
+    models = data / "models" / "synthetic" / "synthetic" / "tiny"
     shutil.copytree(models / "seed_1", models / "seed_2")
     assert run(folder, *STAGES[3:5]) == [0, 0]
-    made.append({**files(folder, "documents.jsonl"), **files(folder, "*.npz")})
+    made.append({**files(data, "documents.jsonl"), **files(data, "*.npz")})
     for kind in ("generations", "predictions/synthetic/synthetic_states"):
         shutil.rmtree(folder / "data" / kind)
     monkeypatch.setenv("LONGFORM_SYSTEMS", "2")
@@ -290,7 +291,7 @@ def test_systems_made_at_once_have_the_bytes_of_one_after_the_other(
         and "longform: tiny-seed_2 (exit status 1) stopped" in stopped.stderr
     )
     assert "Traceback" not in stopped.stderr and stopped.stderr.count("longform: ") == 2
-    made.append({**files(folder, "documents.jsonl"), **files(folder, "*.npz")})
+    made.append({**files(data, "documents.jsonl"), **files(data, "*.npz")})
     assert made[0] == made[1] and sum("seed_2" in "/".join(path.parts) for path in made[0]) > 1
     monkeypatch.setenv("LONGFORM_DEVICES", "2")
     assert (
