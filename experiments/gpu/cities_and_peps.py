@@ -7,7 +7,13 @@ be 90 MB more to bring, and reads 1,200 articles in minutes.
 
 from typing import Any
 
-from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage, smollm2_training
+from experiments.gpu.scale_job import (
+    SMOLLM2_WEIGHTS,
+    TINY_SAMPLING,
+    ScaleJob,
+    Stage,
+    smollm2_training,
+)
 
 SYSTEMS = 6  # of a corpus: with and without titles, three trainings
 CONTEXT, PASSES, BATCH = 2_048, 3, 8
@@ -73,14 +79,6 @@ TINY_TRAINING = {
     "context": 64,
     "validation_documents": 2,
     "schedule": {"batch": 8, "epochs": 0.1, "validations": 1},
-}
-TINY_SAMPLING = {
-    "documents": 2,
-    "batch": 2,
-    "max_tokens": 60,
-    "context_overlap": 20,
-    "window": 48,
-    "redraws": 0,
 }
 TINY_CRITIC = {
     "schedule": {"epochs": 1, "validations": 1},

@@ -11,7 +11,7 @@ from typing import Any
 from experiments.gpu.cities_and_peps import PROCESSES, STEP
 from experiments.gpu.cities_and_peps import TINY_CRITIC as TINY_TITLE_CRITIC
 from experiments.gpu.frame import BRING, Part
-from experiments.gpu.scale_job import ScaleJob, Stage, training_from_nothing
+from experiments.gpu.scale_job import TINY_SAMPLING, ScaleJob, Stage, training_from_nothing
 
 # Layers and width by model, as the scale has them; the largest is trained first.
 SIZES = {"gpt2_xl": (13, 768), "gpt2_large": (6, 512), "gpt2_medium": (3, 256), "gpt2": (2, 96)}
@@ -126,14 +126,7 @@ TINY: dict[str, Any] = {
         "validation_documents": 2,
         "schedule": {"batch": 8, "epochs": 0.2, "validations": 1},
     },
-    "articles.sampling": {
-        "documents": 2,
-        "batch": 2,
-        "max_tokens": 60,
-        "context_overlap": 20,
-        "window": 48,
-        "redraws": 0,
-    },
+    "articles.sampling": TINY_SAMPLING,
     "articles.critics.perplexity.predictions": {"log_probs": {"window": 64}},
     "articles.critics.section_order.train": TINY_TITLE_CRITIC,
     "articles.critics.section_order.predictions": {"titles": {"max_length": 32}},

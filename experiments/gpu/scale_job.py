@@ -44,6 +44,15 @@ SMOLLM2_AND_TEXTS = Part(
     1.5,
     "SmolLM2 (98 MB) in three parts and the texts: two calls that only bring a part",
 )
+# What a tiny form samples: two articles of a network.
+TINY_SAMPLING = {
+    "documents": 2,
+    "batch": 2,
+    "max_tokens": 60,
+    "context_overlap": 20,
+    "window": 48,
+    "redraws": 0,
+}
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ RESOLUTION = 150  # dots per inch of a PNG
 # Lines, bands and smoothed letters need no more; a file has a quarter of the bytes.
 COLOURS_OF_A_PNG = 32
 PDF = "LONGFORM_PDF"  # with this variable set, every drawing has a PDF beside its PNG
-# Colours that most readers tell apart (Okabe and Ito 2008): of points, lines and areas in figures,
+# Of points, lines and areas in figures: most readers tell them apart (Okabe and Ito 2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# and of words and lines below them (ochre in place of orange, and three more).
+# Of words and of lines below them: ochre in place of orange, and three more.
 TEXT_COLOURS = (
     "#0072B2",
     "#D55E00",

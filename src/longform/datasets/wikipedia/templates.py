@@ -231,7 +231,7 @@ def _remainder(left: float, right: float) -> float:
     MediaWiki cuts decimals off first.
 
     Raises:
-        ZeroDivisionError: the right number is below one.
+        ZeroDivisionError: the right number is zero without its decimals.
     """
     if not int(right):
         raise ZeroDivisionError
