@@ -51,16 +51,19 @@ def scored_pairs(paths: Sequence[LatentPath], source: str) -> list[Pair]:
         source: the machine.
     """
     # 1. The score, fitted as in Table 4.
-    documents = sides_of(paths)
-    training = [document.human for document in documents if document.split == "train"]
+    training = []
+    tested = []
+    for document in sides_of(paths):
+        if document.split == "train":
+            training.append(document.human)
+        elif document.split == "test":
+            tested.append(document)
     critic = BBScore().fit(training)
     # 2. Both texts of each test document.
-    tested = [document for document in documents if document.split == "test"]
-    human = unit_scores(critic, [document.human for document in tested])
-    machine = unit_scores(critic, [document.text(source) for document in tested])
     pairs = []
-    for document, of_human, of_machine in zip(tested, human, machine, strict=True):
-        pair = Pair(document.unit_id, float(of_human), float(of_machine))
+    for document in tested:
+        human, machine = unit_scores(critic, [document.human, document.text(source)])
+        pair = Pair(document.unit_id, float(human), float(machine))
         if pair.margin == pair.margin:  # a path that is too short has no score
             pairs.append(pair)
     return sorted(pairs, key=lambda pair: (pair.margin, pair.document))
