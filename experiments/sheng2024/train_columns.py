@@ -1,0 +1,302 @@
+"""The train columns of Tables 1 to 6: the same judges on the texts that taught them.
+
+    PYTHONPATH=src:. python experiments/sheng2024/train_columns.py data \\
+        --machines completions/data/paths.npz --rated \\
+        | gzip -9n > experiments/sheng2024/measured/trained_synthetic.csv.gz
+
+reads the predictions of a finished run: Tables 1 to 3, with ``--machines`` Tables 4 and 5, with
+``--rated`` Table 6; of the scale ``real_paths``, ``scales/real_paths/data --machines
+hanna/data/union.npz``. Every judge is fitted on the training texts and judges these and the test
+texts. The classifier of Tables 2 and 3 learns from the first 100 of them,
+as in the run's own tables, and these alone are its training texts. Numbers are percentages.
+Intervals are over texts, and over trainings of the encoder's head where there are several. Training
+and test texts are two independent samples, so the interval of their difference joins those of both
+by square and add (Newcombe 1998). A random score stands beside the judges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from longform.critics.bbscore.score import units_from_predictions
+from longform.critics.neural_ranker.score import NeuralRanker
+from longform.critics.neural_ranker.score import units_from_predictions as units_of_ranker
+from longform.documents import Predictions
+from longform.evaluation import grids, sentence_paths
+from longform.evaluation.measurements import difference_of_trainings
+from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_discrimination
+from longform.files.artefacts import read_corpus, read_predictions
+from longform.results import Record
+from longform.statistics.protocols import Better
+from longform.statistics.random_streams import generator
+from longform.text.permutations import ShuffleTask, permuted_documents
+
+HEADS = ("paper_0", "paper_1", "paper_2")
+LEARNED = 100  # training texts of the classifier of Tables 2 and 3, as in params.yaml
+GRIDS: Mapping[str, Mapping[str, Any]] = {"transitions": {}, "ranking": {}}
+ACCURACIES = ("pairwise_accuracy", "class_accuracy")
+EXHIBITS = {"block": "table_2", "window": "table_3"}
+RATED = "rated_wiki"
+COLUMNS = (
+    *("exhibit", "critic", "task_or_system", "train", "train_low", "train_high"),
+    *("test", "test_low", "test_high", "difference", "difference_low", "difference_high"),
+    *("train_texts", "test_texts", "train_pairs", "test_pairs", "trainings"),
+)
+Key = tuple[str, str, str]  # metric, critic, and task or system
+Evaluate = Callable[[Predictions], Sequence[Record]]  # of texts, whose split test is judged
+
+
+@dataclass(frozen=True)
+class RandomScore:
+    """A judge that knows nothing: it scores each order by chance."""
+
+    better: ClassVar[Better] = "lower"
+
+    def order_scores(self, unit: Any, orders: np.ndarray) -> np.ndarray:
+        """A number of each order, (orders,)."""
+        return generator("random score", unit.unit_id, len(orders)).standard_normal(len(orders))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One judge on the texts that taught it and on others.
+
+    Attributes:
+        train, test: its numbers on either.
+        difference: the first minus the second.
+    """
+
+    train: Record
+    test: Record
+    difference: Record
+
+
+def as_test_texts(predictions: Predictions, first: int | None = None) -> Predictions:
+    """The training texts under the name of test texts; the test texts themselves set aside.
+
+    Args:
+        predictions: of both splits.
+        first: how many training texts are judged; all by default.
+    """
+    splits = []
+    num_judged = 0
+    for split in predictions.splits:
+        is_judged = split == "train" and (first is None or num_judged < first)
+        num_judged += is_judged
+        splits.append("test" if is_judged else "validation")
+    return Predictions(predictions.unit_ids, tuple(splits), predictions.arrays)
+
+
+def train_minus_test(train: Record, test: Record) -> Record:
+    """The difference of two independent shares, with an interval over texts (square and add)."""
+    assert train.value is not None and test.value is not None
+    (train_low, train_high), (test_low, test_high) = over_texts(train), over_texts(test)
+    value = train.value - test.value
+    below = math.hypot(train.value - train_low, test_high - test.value)
+    above = math.hypot(train_high - train.value, test.value - test_low)
+    return Record(
+        train.critic,
+        "pairwise_accuracy_difference",  # whose bounds are -1 and 1
+        task=train.task,
+        system=train.system,
+        value=value,
+        low=max(value - below, -1.0),
+        high=min(value + above, 1.0),
+    )
+
+
+def over_texts(record: Record) -> tuple[float, float]:
+    """A record's interval over texts alone; nan where it has none."""
+    low = record.details.get("documents_low", record.low)
+    high = record.details.get("documents_high", record.high)
+    return math.nan if low is None else low, math.nan if high is None else high
+
+
+def by_key(records: Sequence[Record]) -> dict[Key, dict[str, Record]]:
+    """Accuracies by what is judged, then by head; the mean over heads has an empty name."""
+    groups: dict[Key, dict[str, Record]] = {}
+    for record in records:
+        if record.metric in ACCURACIES and record.variant != "matched":
+            head = record.variant if record.variant in HEADS else ""
+            key = (record.metric, record.critic, record.task or record.system)
+            groups.setdefault(key, {})[head] = record
+    return groups
+
+
+def compared(
+    evaluate: Evaluate, texts: Predictions, first: int | None = None
+) -> Iterator[Comparison]:
+    """A function of texts, asked of those that teach and of the others.
+
+    Args:
+        evaluate: learns from training texts by itself, and judges those of split test.
+        texts: of both splits.
+        first: how many training texts taught the judge; all by default.
+    """
+    train = by_key(evaluate(as_test_texts(texts, first)))
+    for key, test_records in by_key(evaluate(texts)).items():
+        train_records = train[key]
+        difference = train_minus_test(train_records[""], test_records[""])
+        differences = []
+        for head in HEADS:
+            if head in test_records:
+                of_head = train_minus_test(train_records[head], test_records[head])
+                differences.append(of_head.value or 0.0)
+        if differences:
+            difference = difference_of_trainings(difference, differences)
+        yield Comparison(train_records[""], test_records[""], difference)
+
+
+def random_orders(texts: Predictions) -> list[Record]:
+    """What a random score makes of the shuffles of Tables 2 and 3."""
+    tasks = [ShuffleTask("block", (size,)) for size in BLOCKS]
+    tasks += [ShuffleTask("window", sizes) for sizes in WINDOWS]
+    units = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
+    return order_discrimination({"random": RandomScore()}, units, tasks)
+
+
+def orders_of_ranker(texts: Predictions) -> list[Record]:
+    """What the neural ranker makes of shuffles that are documents."""
+    units = [unit for unit in units_of_ranker(texts) if unit.split == "test"]
+    return order_discrimination({"neural_ranker": NeuralRanker()}, permuted_documents(units))
+
+
+def ranker_predictions(data: Path) -> Predictions:
+    """The trained ranker's numbers of training and test shuffles."""
+    from longform.critics.neural_ranker.train import read  # here: it brings torch along
+
+    documents = read_corpus(data / "corpora/articles/shuffled_wiki").documents
+    reader = data / "critics/articles/neural_ranker/shuffled_wiki"
+    return read(documents=documents, reader=reader, name="ranker", splits=("train", "test"))
+
+
+def of_shuffles(data: Path) -> Iterator[tuple[str, Comparison]]:
+    """Comparisons of a run for Tables 2 and 3, each with its table.
+
+    Args:
+        data: the run's.
+    """
+    predictions = data / "predictions"
+
+    # 1. The judges: the score, the classifier over its features, and both grids.
+    def shuffles(texts: Predictions) -> list[Record]:
+        return sentence_paths.shuffle_tasks(train=paths, texts=texts, heads=HEADS)
+
+    def classified_shuffles(texts: Predictions) -> list[Record]:
+        return sentence_paths.shuffle_tasks(
+            train=paths, texts=texts, judges=["three_layer"], heads=HEADS, learned=LEARNED
+        )
+
+    def grid_shuffles(texts: Predictions) -> list[Record]:
+        return grids.shuffle_tasks(train=cells, texts=texts, models=GRIDS)
+
+    paths = read_predictions(predictions / "articles/bbscore/wiki/data/paths.npz")
+    cells = read_predictions(predictions / "articles/entity_grid/wiki/data/grids.npz")
+    # 2. What each is asked of, with a random score and, where it is trained, the neural ranker.
+    evaluations: list[tuple[Evaluate, Predictions, int | None]] = [
+        (shuffles, paths, None),
+        (classified_shuffles, paths, LEARNED),
+        (grid_shuffles, cells, None),
+        (random_orders, paths, None),
+    ]
+    if (data / "critics/articles/neural_ranker").exists():
+        evaluations.append((orders_of_ranker, ranker_predictions(data), None))
+    # 3. The comparisons.
+    for evaluate, texts, first in evaluations:
+        for comparison in compared(evaluate, texts, first):
+            kind = comparison.test.task.partition("_")[0]
+            if kind in EXHIBITS:  # shuffled sections are not the paper's
+                yield EXHIBITS[kind], comparison
+
+
+def of_machines(data: Path, machines: Path) -> Iterator[tuple[str, Comparison]]:
+    """Comparisons of a run for Tables 4 and 5, each with its table.
+
+    Args:
+        data: the run's.
+        machines: paths of texts by people and machines, below the predictions of BBScore.
+    """
+    path_file = data / "predictions/sources/bbscore" / machines
+    grid_file = data / "predictions/sources/entity_grid" / machines.with_name("grids.npz")
+    paths, cells = read_predictions(path_file), read_predictions(grid_file)
+    writers = writers_of(paths)
+
+    def sources(texts: Predictions) -> list[Record]:
+        return sentence_paths.sources(train=paths, texts=texts, sources=writers)
+
+    def grid_sources(texts: Predictions) -> list[Record]:
+        return grids.sources(train=cells, texts=texts, models=GRIDS, sources=writers)
+
+    for evaluate, texts in ((sources, paths), (grid_sources, cells)):
+        for comparison in compared(evaluate, texts):
+            is_pair = comparison.test.metric == "pairwise_accuracy"
+            yield "table_4" if is_pair else "table_5", comparison
+
+
+def of_ratings(data: Path) -> Iterator[tuple[str, Comparison]]:
+    """The comparison of a run for Table 6, with its table."""
+    rated = read_predictions(data / f"predictions/articles/bbscore/{RATED}/data/paths.npz")
+
+    def classes(texts: Predictions) -> list[Record]:
+        return sentence_paths.classes(train=rated, texts=texts)
+
+    for comparison in compared(classes, rated):
+        yield "table_6", comparison
+
+
+def writers_of(predictions: Predictions) -> list[str]:
+    """The machines among texts named ``<id>-<source>``, in order of appearance."""
+    names = dict.fromkeys(unit_id.rpartition("-")[2] for unit_id in predictions.unit_ids)
+    return [name for name in names if name != "human"]
+
+
+def row_of(exhibit: str, comparison: Comparison) -> list[Any]:
+    """A line of the file, in the order of ``COLUMNS``."""
+    train, test = comparison.train, comparison.test
+    numbers = []
+    for record in (train, test, comparison.difference):
+        for value in (record.value, record.low, record.high):
+            numbers.append("" if value is None or math.isnan(value) else f"{100 * value:.2f}")
+    trainings = test.details.get("trainings", 1)
+    counts = [train.units, test.units, num_pairs(train), num_pairs(test), trainings]
+    return [exhibit, test.critic, test.task or test.system, *numbers, *counts]
+
+
+def num_pairs(record: Record) -> int | str:
+    """Pairs of an original and a shuffle, as Table 1 counts them; nothing where there are none."""
+    if "pairs" not in record.details:
+        return ""
+    return round(record.details["pairs"] + record.details.get("unscored", 0))
+
+
+def main() -> None:
+    """Print the file."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--machines", type=Path)
+    parser.add_argument("--rated", action="store_true")
+    options = parser.parse_args()
+    parts = [of_shuffles(options.data)]
+    if options.machines:
+        parts.append(of_machines(options.data, options.machines))
+    if options.rated:
+        parts.append(of_ratings(options.data))
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for exhibit, comparison in chain.from_iterable(parts):
+        writer.writerow(row_of(exhibit, comparison))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
