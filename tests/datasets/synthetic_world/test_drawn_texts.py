@@ -20,8 +20,12 @@ LANGUAGE = {
 SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}
 
 
+MANY = {"train": 24, "validation": 1, "test": 3}  # of short texts
+
+
 def built(domain):
-    return lambda: corpora.build(name="pin", seed=5, domain=domain, documents=SPLITS)
+    splits = MANY if domain in corpora.OTHERS else SPLITS
+    return lambda: corpora.build(name="pin", seed=5, domain=domain, documents=splits)
 
 
 def damaged(corruption):
@@ -32,7 +36,7 @@ def damaged(corruption):
 
 def told(form):
     return lambda: corpora.readings(
-        name="pin", seed=5, form=form, pages={"train": 2, "test": 1}, tellings=2, validation=1
+        name="pin", seed=5, form=form, pages={"train": 9, "test": 3}, tellings=2, validation=2
     )
 
 
@@ -41,17 +45,17 @@ DRAWN = {
     **{f"wiki, {corruption}": damaged(corruption) for corruption in CORRUPTIONS},
     **{f"read as {form}": told(form) for form in corpora.FORMS},
     "pretraining": lambda: corpora.pretraining(
-        name="pin", seed=5, documents={"wiki": {"train": 2}, "stories": {"train": 2}}
+        name="pin", seed=5, documents={"wiki": {"train": 9}, "stories": {"train": 9}}
     ),
     "short articles": lambda: corpora.short_articles(
         name="pin", seed=5, domain="wiki", documents={"train": 2}, short_tokens=120
     ),
-    "fever": lambda: fever_corpus.build(name="pin", seed=5, pages={"test": 4}, shares=SHARES),
-    "suites": lambda: planted_suites.source_files(5, {"stories": 2, "dialogues": 2, "articles": 2}),
-    "dump": lambda: native_corpus.dump_files(5, 12),
-    "cohan files": lambda: native_corpus.cohan_files("pubmed", 5, 6),
+    "fever": lambda: fever_corpus.build(name="pin", seed=5, pages={"test": 16}, shares=SHARES),
+    "suites": lambda: planted_suites.source_files(5, {"stories": 9, "dialogues": 9, "articles": 9}),
+    "dump": lambda: native_corpus.dump_files(5, 64),
+    "cohan files": lambda: native_corpus.cohan_files("pubmed", 5, 24),
     "language": lambda: hsmm_language.build(
-        name="pin", seed=5, documents={"train": 3, "test": 2}, **LANGUAGE
+        name="pin", seed=5, documents={"train": 30, "test": 9}, **LANGUAGE
     ),
 }
 PINS = {
@@ -60,9 +64,9 @@ PINS = {
     "encyclopedia": "7597914c549a",
     "pubmed": "a731fc26f212",
     "arxiv": "b85385fc3528",
-    "parallel": "7b192f7277d0",
-    "reports": "58a579b7b9ea",
-    "summaries": "cebf36bd2b47",
+    "parallel": "b672c7ba7013",
+    "reports": "938942645e5d",
+    "summaries": "d97d16281082",
     "wiki, section_order": "80f524955526",
     "wiki, repeated_section": "ef513e0ef233",
     "wiki, wrong_pronoun": "924506d6d91e",
@@ -74,17 +78,17 @@ PINS = {
     "wiki, repeated_sentence": "9394ac29cccf",
     "wiki, wrong_connective": "64c9e50854eb",
     "wiki, contradiction": "a4903bf30798",
-    "read as wiki": "1ae956bde3be",
-    "read as books": "39233ca15337",
-    "read as web": "4eda3b14d07f",
-    "read as news": "e07a63ec14bc",
-    "pretraining": "6b6598c862af",
+    "read as wiki": "c2757003bec8",
+    "read as books": "6d82e283f23e",
+    "read as web": "0cf680cb35f7",
+    "read as news": "b1f76a7ca876",
+    "pretraining": "137e5c0a8b9e",
     "short articles": "7d10b748d69f",
-    "fever": "121ca771d76a",
-    "suites": "12900da59743",
-    "dump": "6ad883578dfd",
-    "cohan files": "bc7543cfdd5d",
-    "language": "ecbf95cf32af",
+    "fever": "2d93394d7464",
+    "suites": "6bdbf012ce1a",
+    "dump": "716cf60f16fe",
+    "cohan files": "f980ca16635f",
+    "language": "966c8a7ccab0",
 }
 
 
