@@ -24,6 +24,8 @@ from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.critics.coreference.score import STOP, Coreference, PersonChain
 from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
+from longform.critics.order_and_repetition.score import FEWEST as FEWEST_IN_REFERENCE
+from longform.critics.order_and_repetition.score import OrderAndRepetition
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_predictions as token_units
 from longform.critics.repetition.score import Repetition
@@ -154,6 +156,7 @@ def panels(options: Options) -> list[Panel]:
             options, "sentence path (joint density)", STEPS, JointBridge(), "likelihood", 0
         ),
         _model(options),
+        _order_and_repetition(options),
     ]
     return [replace(critic, pace=PACES.get(critic.name, critic.pace)) for critic in critics]
 
@@ -522,6 +525,11 @@ def _texts_that_teach_a_path(documents: Sequence[Document]) -> list[Document]:
 
 WINDOW = 1024  # tokens that a packaged model sees, as GPT-2
 PACE = 270  # words a second that it reads on one core once it is open (docs/real_text.md)
+SPARED_MODEL = "--model none leaves it out"
+ORDER = (
+    "Is a text likelier than its shuffles, without a very surprising sentence or repetition? "
+    "(mean quantile among real texts)"
+)
 
 
 def _model(options: Options) -> Panel:
@@ -531,9 +539,8 @@ def _model(options: Options) -> Panel:
         extras.check("models", *NETWORKS)
         from longform.critics.perplexity.read import read as read_tokens
 
-        model = options.model or NamedModel("SmolLM2", None, SMOLLM2)
         batches: dict[str, Any] = {} if options.model else {"window": WINDOW, "batch": 2}
-        with model.opened_folder() as folder:
+        with _language_model(options).opened_folder() as folder:
             predictions = read_tokens(
                 documents=documents,
                 reader=folder,
@@ -555,8 +562,44 @@ def _model(options: Options) -> Panel:
         learns="nothing",
         pace=PACE,
         absent=_absent_model(options),
-        spared="--model none leaves it out",
+        spared=SPARED_MODEL,
     )
+
+
+def _order_and_repetition(options: Options) -> Panel:
+    """The panel of a text's place among real ones by its order, worst sentence and repetition.
+
+    It is cut by sentences: shuffles have whole ones, and the worst of more sentences is worse.
+    """
+    critic = OrderAndRepetition(window=None if options.model else WINDOW, seed=options.seed)
+
+    def read_measures(documents: Sequence[Document]) -> list[Any]:
+        # Before a reading that may take hours.
+        num_real = sum(document.split != "generated" for document in documents)
+        if num_real < 2 * FEWEST_IN_REFERENCE:
+            real = counted(num_real, "real text")
+            raise InputError(f"{real}, {2 * FEWEST_IN_REFERENCE} are needed: half of them teach it")
+        extras.check("models", *NETWORKS)
+        with _language_model(options).opened_folder() as folder:
+            return replace(critic, model=folder).read_texts(documents)
+
+    return Panel(
+        "order and repetition",
+        ORDER,
+        read_measures,
+        critic,
+        # Not required, as too few real texts to learn from are no failure; a model that cannot be
+        # read fails with the row of its surprisals.
+        needs=critic.needs,
+        pace=PACE / (1 + critic.shuffles),
+        absent=_absent_model(options),
+        spared=SPARED_MODEL,
+    )
+
+
+def _language_model(options: Options) -> NamedModel:
+    """The model that is named, or the packaged one."""
+    return options.model or NamedModel("SmolLM2", None, SMOLLM2)
 
 
 def _absent_model(options: Options) -> str:
@@ -564,7 +607,7 @@ def _absent_model(options: Options) -> str:
     if options.model is not None:
         return ""
     if not options.packaged:
-        return "--model none leaves it out"
+        return SPARED_MODEL
     package = SMOLLM2.get("package")
     if package and importlib.util.find_spec(package) is None:
         name = package.replace("_", "-")

@@ -56,12 +56,15 @@ def sentence_costs(
     if not 2 <= size <= positions:
         raise ConfigError(f"window is {size!r}, allowed is 2 to {positions}; name another")
     reader = open_reader(network, BATCH * size, share=False, label="order and repetition")
-    texts = []
-    for document in documents:
-        sentences = sentence_texts(document.text)
-        rng = generator(seed, "order and repetition", *sentences)
-        texts.append((sentences, other_orders(sentences, shuffles, rng)))
+    texts = [orders_of(document, shuffles, seed) for document in documents]
     return costs_of_orders(texts, tokenizer, reader, size)
+
+
+def orders_of(document: Document, shuffles: int, seed: int) -> tuple[list[str], list[str]]:
+    """Sentences of a text, and the text in other orders; equal texts have equal ones."""
+    sentences = sentence_texts(document.text)
+    rng = generator(seed, "order and repetition", *sentences)
+    return sentences, other_orders(sentences, shuffles, rng)
 
 
 def costs_of_orders(
