@@ -95,6 +95,12 @@ def test_sections_of_restructured_text_are_prose():
     (":rfc:`822#section-3` beats :ref:`this one <label>` and :c:func:`!PyX`", "RFC 822 beats this one and PyX"),
     ("``a`` and ``b_``", "a and b_"),
     ("|name| stays", "name stays"),
+    ("coverage.__init__, __call__() and SSTATE_*, not a-b_ or a.b__", "coverage.__init__, __call__() and SSTATE_*, not a-b or a.b"),
+    ("``TypeVar``\\ s, H\\ :sub:`2`\\ O and *re*\\ ``st``", "TypeVars, H2O and rest"),
+    ("\\`a\\` \\\\ \\*b\\* :math:`\\beta`", "`a` \\ *b* \\beta"),
+    ("**all of ``a``** and *some ``b_``*", "all of a and some b_"),
+    ("`after`:role: and _`target`", "after and target"),
+    ("one [29c3]_, two [#a.b]_, three [#]_, four [a-1]_", "one, two, three, four"),
 ])  # fmt: skip
 def test_inline_markup_of_restructured_text_leaves_words(paragraph, plain):
     assert restructured_text.prose([paragraph]) == [plain]
@@ -109,6 +115,20 @@ def test_inline_markup_of_restructured_text_leaves_words(paragraph, plain):
     (["before", "", "----", "", "after"], ["before", "after"]),
     ([".. image:: a.png", "", ".. warning::", "   :class: x", "", "   Hot."], ["Hot."]),
     (["::", "", "  code only"], []),
+    # below an item's literal block the item goes on
+    (["- New::", "", "      code", "", "  It is new.", "", "- Old"], ["New:", "It is new.", "Old"]),
+    (["1. a::", "", "   > quoted", "", "   b"], ["a:", "b"]),
+    (["- a::", "", "b"], ["a:", "b"]),
+    # a number within a paragraph is text
+    (["The spirit of PEP", "402. We wrote", "it."], ["The spirit of PEP 402. We wrote it."]),
+    (["A. Smith wrote", "this."], ["A. Smith wrote this."]),
+    (["A. one", "   more", "B. two"], ["one more", "two"]),
+    # lines below a field, a bar or an option begin anywhere behind it
+    ([":Why: it is", "    so and", "    so", ":Who: we"], ["it is so and so", "we"]),
+    (["| a", "      b", "| c"], ["a b", "c"]),
+    (["* | a", "  | b"], ["a", "b"]),
+    (["-a, --all  takes", "           all", "-o FILE  writes"], ["-a, --all takes all", "-o FILE writes"]),
+    (["text", "", "__ https://a.example", "__ https://b.example"], ["text"]),
 ])  # fmt: skip
 def test_blocks_of_restructured_text_without_code(lines, prose):
     assert restructured_text.prose(lines) == prose

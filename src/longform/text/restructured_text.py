@@ -14,14 +14,15 @@ from longform.text.headings import Heading, top_sections
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1*[ \t]*")
 _SHORT_LINE = 4  # docutils: a shorter line must be as long as its title
-_MARKUP = re.compile(r"\.\.(?: |$)")
+_MARKUP = re.compile(r"\.\.(?: |$)|__ ")  # the latter of a link without a name
 _DIRECTIVE = re.compile(r"\.\. +([\w+:.-]+?) ?::(?: +(.*))?$")
 _FIELD = re.compile(r":[A-Za-z][\w -]*:(?: +|$)")
-_MARKER = re.compile(  # of a list item, a field, or a line of a line block
-    r"[-+*•‣⁃] +(?=\S)|(?:#\.|\(?(?:\d+|[a-zA-Z#]|[ivxlcdm]+)[.)]) +(?=\S)|"
-    + _FIELD.pattern
-    + r"|\|(?: +|$)"
-)
+_BULLET = re.compile(r"[-+*•‣⁃] +(?=\S)")
+_NUMBER = re.compile(r"(?:#\.|\(?(?:\d+|[a-zA-Z#]|[ivxlcdm]+)[.)]) +(?=\S)")
+_BAR = re.compile(r"\|(?: +|$)")  # before a line of a line block
+# Of an option list: "-f FILE, --file=FILE  description".
+_OPTION_NAME = r"(?:[-+][A-Za-z0-9](?: ?[A-Z]\w*)?|(?:--|/)[A-Za-z0-9][\w-]*(?:[ =]\S+)?)"
+_OPTION = re.compile(rf"{_OPTION_NAME}(?:, {_OPTION_NAME})*(?: {{2,}}|$)")
 _GRID_TABLE = re.compile(r"\+[-=+]+\+[ \t]*$")
 _SIMPLE_TABLE = re.compile(r"=+(?: +=+)+[ \t]*$")
 # Directives whose body is text that a reader meets where it stands; of notes the first line is text
@@ -44,17 +45,26 @@ _BOXES = _VERSIONS | {
 # What stands inside markup is at most so long, so that a text without its end takes no time.
 _ROLE = re.compile(r"(?<!\w):(?P<role>[A-Za-z][\w:+.-]{0,60}):`(?P<text>[^`]{1,1000})`")
 _LITERAL = re.compile(r"(?<!`)``(?P<text>.{1,1000}?)``(?!`)")
-_FOOTNOTE = re.compile(r" ?\[(?:\d+|#[\w-]{0,100}|\*|[A-Za-z][\w.-]{0,100})\]_(?!\w)")
+_FOOTNOTE = re.compile(r" ?\[(?:#?\w[\w.:+-]{0,100}|[#*])\]_(?!\w)")
 _LINK = re.compile(r"`(?P<text>[^`<]{0,1000}?)(?: *<(?P<target>[^`>]{0,1000})>)?`__?(?!\w)")
-_INTERPRETED = re.compile(r"(?<![`\w])`(?P<text>[^`\s](?:[^`]{0,1000}[^`\s])?)`(?![`\w])")
+_INTERPRETED = re.compile(
+    r"(?<![`\w])_?`(?P<text>[^`\s](?:[^`]{0,1000}[^`\s])?)`(?::[A-Za-z][\w+.-]{0,60}:)?(?![`\w])"
+)
 _STRONG = re.compile(r"(?<![*\w\\])\*\*(?=\S)(?P<text>.{1,500}?)(?<=\S)\*\*(?![*\w])")
 _EMPHASIS = re.compile(r"(?<![*\w\\])\*(?=[^\s*])(?P<text>[^*]{1,500}?)(?<=\S)\*(?![*\w])")
 _SUBSTITUTION = re.compile(r"(?<![|\w])\|(?=\S)(?P<text>[^|]{1,200}?)(?<=\S)\|(?:__?)?(?![|\w])")
 _DEFINITION = re.compile(
     r"\.\. +\|(?P<name>[^|\s](?:[^|]*[^|\s])?)\| +(?P<kind>[\w+.-]+)::(?: +(?P<text>.*))?$"
 )
-_REFERENCE = re.compile(r"(?<![\w`.+-])(?P<text>\w(?:[\w.+-]{0,100}\w)?)__?(?![\w_])")
+# The name of a link begins behind a blank, a bracket or a few other signs, and has no underscore at
+# its ends nor two in a row: "__init__" is none.
+_REFERENCE = re.compile(
+    r"(?<![^\s\0'\"(\[{</:-])(?P<text>(?:(?!_)\w){1,100}(?:[-._+:](?:(?!_)\w){1,100}){0,20})"
+    r"__?(?=$|[\s\0'\")\]}>/:.,;!?-])"
+)
 _ESCAPE = re.compile(r"\\(.)")
+_PUT_ASIDE = re.compile("\0(\\d+)\0")  # no text holds NUL
+_RAW = frozenset(["code", "math"])  # roles in which a backslash is itself
 _NUMBERED = {"pep": "PEP", "rfc": "RFC"}  # roles whose text is a document's number
 
 
@@ -110,7 +120,7 @@ def _characters(codes: str) -> str:
     for word in codes.partition(" .. ")[0].split():
         is_code = re.fullmatch(r"(?:0x|U\+)[0-9A-Fa-f]{1,5}", word, re.IGNORECASE)
         characters.append(chr(int(word[2:], 16)) if is_code else word)
-    return "".join(characters)
+    return "".join(characters).replace("\0", "")
 
 
 def headings(lines: Sequence[str]) -> list[Heading]:
@@ -213,10 +223,11 @@ def _paragraphs(lines: Sequence[str]) -> list[str]:
         else:
             stop = _blank_line(lines, number)
             block = lines[number:stop]
-            paragraphs += _split_block(block)
+            texts, column = _split_block(block)
+            paragraphs += texts
             number = stop
             if block[-1].endswith("::"):
-                number = _literal_stop(lines, stop, _indent(block[-1]))
+                number = _literal_stop(lines, stop, column)
     return paragraphs
 
 
@@ -235,28 +246,64 @@ def _spoken(lines: Sequence[str], indent: int) -> list[str]:
     return body
 
 
-def _split_block(block: Sequence[str]) -> list[str]:
-    """Paragraphs of lines without a blank one between them.
+def _split_block(block: Sequence[str]) -> tuple[list[str], int]:
+    """Paragraphs of lines without a blank one between them, and the column where the last begins.
 
-    List items, fields, terms and definitions are paragraphs of their own.
+    List items, fields, options, terms and definitions are paragraphs of their own. A number that
+    begins a further line of a paragraph is text.
     """
     pieces: list[list[str]] = []
     column = -1  # where the lines of the current paragraph begin
-    for line in block:
+    hanging = -1  # where its sign stands, if its further lines may begin anywhere behind that
+    for number, line in enumerate(block):
         indent = _indent(line)
         rest = line[indent:]
         if _ADORNMENT.fullmatch(rest) and len(rest) >= _SHORT_LINE:
             continue  # a transition
-        # The text of an item is indented as what stands behind its marker.
-        marker = _MARKER.match(rest)
-        if marker:
-            indent += marker.end()
-            rest = rest[marker.end() :]
-        if marker or indent != column:
-            pieces.append([])
-            column = indent
-        pieces[-1].append(rest)
-    return [" ".join(piece) for piece in pieces]
+        # 1. A line that goes on with the paragraph.
+        begins = any(sign.match(rest) for sign in (_BULLET, _FIELD, _BAR))
+        if pieces and indent == column and not begins:
+            pieces[-1].append(rest)
+            continue
+        if 0 <= hanging < indent:
+            pieces[-1].append(rest)
+            column, hanging = indent, -1
+            continue
+        # 2. A line that begins one, behind its signs.
+        signs, hangs = _signs(rest, indent, block[number + 1 : number + 2])
+        column = indent + signs
+        hanging = column - hangs if hangs else -1
+        pieces.append([rest if _OPTION.match(rest) else rest[signs:]])
+    return [" ".join(piece) for piece in pieces], column
+
+
+def _signs(rest: str, indent: int, following: Sequence[str]) -> tuple[int, int]:
+    """Length of the signs with which a paragraph begins, as of an item in an item.
+
+    Args:
+        rest: its first line, behind the indent.
+        indent: of that line.
+        following: its second line, if there is one.
+
+    Returns:
+        The length of all signs, and that of the last if the paragraph's other lines may begin
+        anywhere behind it; else 0.
+    """
+    length = 0
+    while bullet := _BULLET.match(rest, length):
+        length = bullet.end()
+    for hanging in (_FIELD, _BAR, _OPTION):
+        sign = hanging.match(rest, length)
+        if sign:
+            return sign.end(), sign.end() - length
+    number = _NUMBER.match(rest, length)
+    if number is None:
+        return length, 0
+    # "A. Smith" and a line below it that is neither indented nor numbered are text.
+    for line in following:
+        if _indent(line) <= indent + length and not _NUMBER.match(line.lstrip()):
+            return length, 0
+    return number.end(), 0
 
 
 def _indent(line: str) -> int:
@@ -291,8 +338,8 @@ def _literal_stop(lines: Sequence[str], start: int, indent: int) -> int:
         return first
     if _indent(lines[first]) > indent:
         return _body_stop(lines, first, indent)
-    quote = lines[first][indent]
-    if not _ADORNMENT.match(quote):
+    quote = lines[first][indent : indent + 1]
+    if not _ADORNMENT.match(quote) or _indent(lines[first]) < indent:
         return start
     while first < len(lines) and lines[first][indent : indent + 1] == quote:
         first += 1
@@ -316,25 +363,42 @@ def _plain(text: str, shown: Mapping[str, str]) -> str:
     if text.endswith("::"):
         colon = "" if text == "::" or text.endswith(" ::") else ":"
         text = text[:-2].rstrip() + colon
-    pieces = []
-    position = 0
-    for literal in _LITERAL.finditer(text):
-        pieces.append(_without_markup(text[position : literal.start()], shown))
-        pieces.append(literal["text"])
-        position = literal.end()
-    pieces.append(_without_markup(text[position:], shown))
-    return " ".join("".join(pieces).split())
+    return " ".join(_without_markup(text.replace("\0", ""), shown).split())
 
 
 def _without_markup(text: str, shown: Mapping[str, str]) -> str:
-    """Text outside of literals; of a link, a role and a substitution what is shown."""
-    text = _SUBSTITUTION.sub(partial(_substituted, shown), text)
-    text = _ROLE.sub(_role_text, text)
+    """Words of a paragraph; of a link, a role and a substitution what is shown.
+
+    Of a backslash and what follows it the latter stays, and begins or ends no markup; of one before
+    a blank nothing stays. What stands in a literal is no markup either.
+    """
+    aside: list[str] = []  # what is shown, each behind a backslash
+
+    def put_aside(span: str) -> str:
+        aside.append(span)
+        return f"\0{len(aside) - 1}\0"
+
+    def escaped(text: str) -> str:
+        return _ESCAPE.sub(lambda escape: put_aside(escape[0]), text)
+
+    def role_text(role: re.Match[str]) -> str:
+        if role["role"] not in _RAW:
+            return _role_text(role)
+        written = _PUT_ASIDE.sub(lambda place: aside[int(place[1])], role["text"])
+        return put_aside("\\" + written)
+
+    # 1. Literals and escaped characters are put aside, those of what names stand for as well.
+    text = _LITERAL.sub(lambda literal: put_aside("\\" + literal["text"]), text)
+    text = _SUBSTITUTION.sub(partial(_substituted, shown), escaped(text))
+    text = escaped(text)
+    # 2. Markup.
+    text = _ROLE.sub(role_text, text)
     text = _FOOTNOTE.sub("", text)
     text = _LINK.sub(_link_text, text)
     for markup in (_STRONG, _EMPHASIS, _INTERPRETED, _REFERENCE):
         text = markup.sub(r"\g<text>", text)
-    return _ESCAPE.sub(r"\1", text)
+    # 3. What was put aside.
+    return _PUT_ASIDE.sub(lambda place: aside[int(place[1])][1:].lstrip(" "), text)
 
 
 def _substituted(shown: Mapping[str, str], name: re.Match[str]) -> str:

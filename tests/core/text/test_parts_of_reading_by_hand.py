@@ -50,7 +50,7 @@ def test_a_literal_block_is_indented_or_quoted(lines, stop):
 
 def test_a_block_is_split_at_indents_and_markers_and_transitions_vanish():
     block = ["one", "line", "- item", "  goes on", "- next", "----", "=", "back"]
-    assert r._split_block(block) == ["one line", "item goes on", "next", "= back"]
+    assert r._split_block(block) == (["one line", "item goes on", "next", "= back"], 0)
 
 
 @pytest.mark.parametrize(
