@@ -109,10 +109,11 @@ def figure_sizes(given: Given) -> Figure:
 
     A line for each corpus, with and without titles.
     """
-    columns = {name: COLUMNS[name] for name in ("PPL", "Latent PPL")}
+    columns = {"word PPL": COLUMNS["PPL"], "Latent PPL": COLUMNS["Latent PPL"]}
     caption = (
         "Word PPL and Latent PPL over the size of the network, a line for each corpus with and "
-        "without titles, with 95 % intervals; sizes and Latent PPL on log scales"
+        "without titles, with 95 % intervals; sizes and Latent PPL on log scales; points of one "
+        "size stand side by side"
     )
     draw = partial(_draw_size_panels, given=given, columns=columns)
     return Figure(caption, given.pivot(columns), draw, (7.2, 3.6), given.notes)
@@ -166,7 +167,10 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
             name = f"{given.label('corpus', corpus)}, {given.label('titles', has_titles)}"
             stroke, marker = ("-", "o") if has_titles else ("--", "s")
             style = {"color": COLOURS[number], "ls": stroke, "marker": marker, "label": name}
-            _draw_line(axes, of_line, sizes.get(corpus, {}), style)
+            # Lines stand side by side, or their intervals would cover each other.
+            place = 2 * number + (0 if has_titles else 1) - (2 * len(corpora) - 1) / 2
+            shift = SHIFT**place
+            _draw_line(axes, of_line, sizes.get(corpus, {}), shift, style)
     # 3. Real text of the first corpus, and ticks at the sizes.
     for record in records.where(system="data", corpus=corpora[:1]):
         look: dict[str, Any] = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"}
@@ -182,7 +186,11 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
 
 
 def _draw_line(
-    axes: Any, records: Results, sizes: Mapping[str, float], look: Mapping[str, Any]
+    axes: Any,
+    records: Results,
+    sizes: Mapping[str, float],
+    shift: float,
+    look: Mapping[str, Any],
 ) -> None:
     """Means over seeds with their intervals, on the scale of perplexities, in order of size.
 
@@ -190,6 +198,7 @@ def _draw_line(
         axes: of the panel.
         records: of one corpus and setting of titles.
         sizes: of networks, by system, in thousands of parameters.
+        shift: times which a size is the place of its point.
         look: how matplotlib draws the line.
     """
     points = {}
@@ -200,7 +209,8 @@ def _draw_line(
     ordered = sorted(points)
     estimates = [points[size] for size in ordered]
     values = [estimate.value for estimate in estimates]
-    axes.errorbar(ordered, values, errors(estimates), capsize=2, **look)
+    places = [size * shift for size in ordered]
+    axes.errorbar(places, values, errors(estimates), capsize=2, **look)
 
 
 def parameters(data: Path, record: Record) -> int:
@@ -316,6 +326,7 @@ def _printed_statistics(given: Given, corpus: str) -> dict[Any, float]:
 
 
 ACROSS = 4  # panels in a row
+SHIFT = 1.012  # times a size, from one line of a panel to the next
 MEASURES = {
     "accuracy": {"metric": "title_accuracy"},
     "calibration error": {"metric": "calibration_error"},

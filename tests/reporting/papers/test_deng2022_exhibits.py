@@ -460,10 +460,12 @@ def test_sizes_have_a_line_a_corpus_and_setting_averaged_over_seeds(tmp_path):
     figure.draw(canvas := matplotlib.figure.Figure())
     latent = canvas.axes[1]
     lines = [line for line in latent.get_lines() if line.get_marker() in ("o", "s")]
-    assert [list(line.get_xdata()) for line in lines] == [
-        [2.5, 9.5],
-        [2.5, 9.5],
-    ]  # thousands of parameters
+    # Thousands of parameters; the two lines stand 1.2 % apart, around the size.
+    step = 1.012**0.5
+    assert lines[0].get_xdata() == pytest.approx([2.5 / step, 9.5 / step], rel=1e-12)
+    assert lines[1].get_xdata() == pytest.approx([2.5 * step, 9.5 * step], rel=1e-12)
+    assert list(latent.get_xticks()) == [2.5, 9.5]
+    assert [axes.get_title() for axes in canvas.axes] == ["word PPL", "Latent PPL"]
     assert list(lines[0].get_ydata()) == pytest.approx(
         [(4.1 * 4.2) ** 0.5, (2.1 * 2.2) ** 0.5], rel=1e-3
     )
@@ -488,5 +490,6 @@ def test_a_network_has_the_size_that_it_has_for_each_corpus(tmp_path):
     figure.draw(canvas := matplotlib.figure.Figure())
     words = canvas.axes[0]
     lines = [line for line in words.get_lines() if line.get_marker() == "o"]
-    assert [list(line.get_xdata()) for line in lines] == [[2.0], [3.0]]
+    shares = [line.get_xdata()[0] / size for line, size in zip(lines, (2.0, 3.0), strict=True)]
+    assert shares == pytest.approx([1.012**-1.5, 1.012**0.5], rel=1e-12)
     assert list(words.get_xticks()) == [2.0, 3.0]

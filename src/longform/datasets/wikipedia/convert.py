@@ -73,6 +73,8 @@ _COMPOSITE_OUTPUT = {
     "ydft": ("yd", "ft"),
 }
 
+_FOUR_DIGITS = re.compile(r"(?<![\d,])(\d),(\d{3})(?![\d,])")  # before the point
+
 # What stands between two measurements, by the option ``disp``.
 _JOINTS = {
     "or": " or ",
@@ -126,8 +128,7 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     if parsed is None:
         return None
     source, rest = parsed
-    if named.get("comma") == "off":
-        source = _without_commas(source)
+    source = _with_thousands(source, named)
     # 2. Behind it stand codes of output units, words for the middle, and digits after the point.
     codes, places = [], []
     for part in rest:
@@ -155,13 +156,23 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     return _side_by_side(first, second, show)
 
 
-def _without_commas(source: _Input) -> _Input:
-    """The input with its thousands in one piece; the comma of a range stays."""
+def _with_thousands(source: _Input, named: Mapping[str, str]) -> _Input:
+    """The input with the commas that the template asks for; the comma of a range stays."""
     values = []
     for value in source.values:
-        values.append(replace(value, shown=value.shown.replace(",", "")))
-    shown = None if source.shown is None else source.shown.replace(",", "")
+        values.append(replace(value, shown=_thousands(value.shown, named)))
+    shown = None if source.shown is None else _thousands(source.shown, named)
     return replace(source, values=tuple(values), shown=shown)
+
+
+def _thousands(shown: str, named: Mapping[str, str]) -> str:
+    """A number without commas (``comma=off``), or with them from five digits on (``comma=5``)."""
+    commas = named.get("comma")
+    if commas == "off":
+        return shown.replace(",", "")
+    if commas == "5":
+        return _FOUR_DIGITS.sub(r"\1\2", shown)
+    return shown
 
 
 def _side_by_side(first: str, second: str, show: str) -> str | None:
@@ -319,9 +330,9 @@ def _output(source: _Input, target: Unit, named: Mapping[str, str], places: int 
     if step is not None and places is None:
         outputs = [math.floor(output / step + 0.5) * step for output in outputs]
         precisions = [1 if step < 1 else 0] * len(outputs)
-    numbers = list(map(rounded, outputs, precisions))
-    if named.get("comma") == "off":
-        numbers = [shown.replace(",", "") for shown in numbers]
+    numbers = []
+    for output, precision in zip(outputs, precisions, strict=True):
+        numbers.append(_thousands(rounded(output, precision), named))
     # 2. The unit.
     if named.get("abbr") == "values":
         return numbers, _joined(numbers, source.words, 1, "")
@@ -382,7 +393,7 @@ def _two_units(source: _Input, target: Unit, named: Mapping[str, str]) -> _Outpu
     for value in source.values:
         total = math.floor(converted(abs(value.number), source.unit, smaller) + 0.5)
         count, rest = divmod(total, times)
-        shown = str(count) if named.get("comma") == "off" else f"{count:,}"
+        shown = _thousands(f"{count:,}", named)
         text = f"{rest} {smaller.symbol}"
         texts.append(f"{shown} {larger.symbol} {text}" if count else text)
     return texts, _joined(texts, source.words, 1, "")

@@ -90,7 +90,7 @@ def _ship_class(arguments: Arguments) -> str | None:
     """
     name, kind = arguments[1], arguments[2]
     format_number = arguments[3] or "0"
-    if not name or not kind or format_number not in "0123":
+    if not name or not kind or format_number not in ("0", "1", "2", "3"):
         return None
     return f"{name}-class {kind}"
 
