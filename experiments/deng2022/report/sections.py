@@ -168,8 +168,8 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
             stroke, marker = ("-", "o") if has_titles else ("--", "s")
             style = {"color": COLOURS[number], "ls": stroke, "marker": marker, "label": name}
             # Lines stand side by side, or their intervals would cover each other.
-            place = 2 * number + (0 if has_titles else 1) - (2 * len(corpora) - 1) / 2
-            shift = SHIFT**place
+            offset = 2 * number + (0 if has_titles else 1) - (2 * len(corpora) - 1) / 2
+            shift = SHIFT**offset
             _draw_line(axes, of_line, sizes.get(corpus, {}), shift, style)
     # 3. Real text of the first corpus, and ticks at the sizes.
     for record in records.where(system="data", corpus=corpora[:1]):
@@ -209,8 +209,8 @@ def _draw_line(
     ordered = sorted(points)
     estimates = [points[size] for size in ordered]
     values = [estimate.value for estimate in estimates]
-    places = [size * shift for size in ordered]
-    axes.errorbar(places, values, errors(estimates), capsize=2, **look)
+    shifted = [size * shift for size in ordered]
+    axes.errorbar(shifted, values, errors(estimates), capsize=2, **look)
 
 
 def parameters(data: Path, record: Record) -> int:
