@@ -6,6 +6,7 @@ import pytest
 
 from longform.datasets import fever
 from longform.datasets.fever import FeverClaim, read_claims
+from longform.documents import Document, Section
 from tests.refusals import refuses
 
 
@@ -117,3 +118,33 @@ def test_a_page_that_begins_without_a_number_is_refused():
 
 def test_titles_have_blanks_brackets_and_one_unicode_form():
     assert fever.title_of("Caf\u0065\u0301_-LSB-a-COLON-b-RSB-") == "Caf\xe9 [a:b]"
+
+
+PLACES = {"Old": (), "Old Mill": (), "Red Hill": (), "Hill": ()}
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "page"),
+    [
+        ("Old Mill fell.", (("Red Hill", 3), ("Old", 0)), "Red Hill"),
+        ("Red Hill saw Old Mill.", (), "Red Hill"),  # both have eight letters
+        ("Hill and Old Mill.", (), "Old Mill"),
+        ("Old, red Hill.", (), "Hill"),
+        ("It is so.", (), "7"),
+    ],
+)
+def test_a_claim_is_split_by_its_evidence_or_the_first_longest_title(text, evidence, page):
+    assert fever.subject(FeverClaim("7", text, "SUPPORTS", evidence), PLACES) == page
+
+
+PAGES = (("X", "one\ntwo"), ("Y", ""), ("X", "three"))
+
+
+def test_claims_and_pages_are_taken_back_from_documents():
+    record = {"label": "REFUTES", "evidence": [["A b", 2], ["C", 0]]}
+    claim = Document("claim:9", "test", (Section("", "So."),), ({"other": 1} | record, {}))
+    pages = [Document(f"page:{name}", "test", (Section("", text),)) for name, text in PAGES]
+    assert list(fever.claims_of([pages[0], claim])) == [
+        (claim, FeverClaim("9", "So.", "REFUTES", (("A b", 2), ("C", 0))))
+    ]
+    assert fever.pages_of([claim, *pages]) == {"X": ("one", "two"), "Y": ("",)}

@@ -174,3 +174,24 @@ def test_numbers_are_found_in_the_order_of_the_file_with_their_records():
     assert found["t.grid.longer.0"].cause == "" and found["t.grid.longer.0"].times == 1.0
     assert (found["facts.wiki.k"].fact, found["facts.wiki.k"].where["corpus"]) == ("k.in", "wiki")
     assert found["gone.x"].cause == "no rule leads to a record" and found["gone.x"].where is None
+
+
+def test_the_ledger_has_ours_with_its_units_verdict_and_cause(tmp_path):
+    """The printed 0.5 lies in ours and 0.7 does not; nine is half of what the corpus counts."""
+    state(tmp_path, "wiki", texts=18, states=4)
+    sizes = [{"printed": "{corpus}", "fact": "texts", "times": 0.5}]
+    rules = {**CONTENT["records"], "sizes": sizes}
+    content = {**CONTENT, "sizes": {"wiki": 9.0}, "records": rules}
+    ours = Results([record(value=0.48, low=0.4, high=0.6, units=40), record("big", 0.3, units=20)])
+    where = "metric=share corpus=wiki"
+    small = ("paper", "table_1", "small", 0.5, 0.48, 0.4, 0.6, 40, f"system=small {where}")
+    big = ("paper", "table_1", "big", 0.7, 0.3, None, None, 20, f"system=big {where}")
+    wiki = ("paper", "sizes", "wiki", 9.0, 9.0, None, None, None, "corpus=wiki fact=texts")
+    assert Expected("paper", content).ledger(ours, tmp_path) == [
+        (*small, "within interval", ""), (*big, "differs", ""), (*wiki, "within interval", "")
+    ]  # fmt: skip
+    content["comparable"] = {"facts": {"states": 9}, "why": "few"}
+    cause = "states 4 here, 9 in the paper; few"
+    assert Expected("paper", content).ledger(ours, tmp_path) == [
+        (*line, "not comparable at this size", cause) for line in (small, big, wiki)
+    ]
