@@ -50,6 +50,19 @@ def test_p_is_the_normal_one_where_trainings_agree():
     assert p_value == pytest.approx(0.0124193, rel=1e-4)  # 2.5 standard errors
 
 
+@pytest.mark.parametrize("reference", [0.5, 0.65])
+def test_p_takes_the_arm_of_documents_on_the_references_side(reference):
+    ends = (0.55 - 1.959964 * 0.02, 0.55 + 1.959964 * 0.04)  # 2.5 standard errors on both sides
+    p_value = two_level_p(ends, [0.55, 0.55], reference)
+    assert p_value == pytest.approx(0.0124193, rel=1e-4)
+
+
+def test_an_interval_beside_the_mean_of_trainings_has_no_arm_there():
+    assert two_level_p((0.6, 0.7), [0.55, 0.55], 0.5) < 1e-9
+    assert two_level_p((0.4, 0.5), [0.55, 0.55], 0.6) < 1e-9
+    assert two_level_p((0.4, 0.7), [0.5, 0.6], 0.55) == 1.0
+
+
 def test_p_is_student_s_where_documents_are_sure():
     # t = 0.2 / (0.1 / sqrt(3)) with two degrees: 2 (1 - F(3.4641)) = 0.0741799
     assert two_level_p((0.7, 0.7), [0.6, 0.7, 0.8], 0.5) == pytest.approx(0.0741799, rel=1e-4)

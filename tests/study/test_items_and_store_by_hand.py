@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from longform.documents import Document, Section
+from longform.files.artefacts import write_documents
 from longform.statistics.random_streams import generator
 from longform_lab.study import items, tables
 from longform_lab.study.items import Item, Study
@@ -357,3 +358,11 @@ def test_who_answered_is_said():
 def test_a_study_by_name_orders_differently():
     first, other = (Study(name, "t", "c", {}, study().items) for name in ("s", "other"))
     assert [i.id for i in first.order("ann")] != [i.id for i in other.order("ann")]
+
+
+def test_documents_are_those_of_a_folder_or_of_one_file(tmp_path):
+    document = Document("a", "test", (Section("", "It is."),))
+    write_documents(tmp_path / "documents.jsonl", [document])
+    write_documents(tmp_path / "other.jsonl", [document, Document("b", "test", document.sections)])
+    assert items.documents(tmp_path) == [document]
+    assert [one.id for one in items.documents(tmp_path / "other.jsonl")] == ["a", "b"]

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from longform.documents import Corpus, Document, Section
-from synthetic_world import corpora, corpus, domains, fever_corpus, native_corpus
+from synthetic_world import (
+    corpora,
+    corpus,
+    domains,
+    fever_corpus,
+    native_corpus,
+    simulated_annotators,
+)
 from synthetic_world.fever_corpus import Triple, Verdict, Verifier
 from tests.refusals import refuses
 
@@ -570,3 +577,35 @@ def test_two_fifths_of_eligible_sentences_state_facts_nine_tenths_in_one():
     shares = {name: domains.domain(name).fact_share for name in domains.DOMAINS}
     expected = dict.fromkeys(("wiki", "wikisection", "pubmed", "arxiv"), 0.4)
     assert shares == {**expected, "encyclopedia": 0.9}
+
+
+def test_simulated_annotators_answer_truly_or_never_and_pass_their_checks():
+    transitions = np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]])
+    rule = simulated_annotators.ChainRule(("one", "two"), transitions, 0.9)
+    panel = [
+        simulated_annotators.Annotator("sure", 0, 0),
+        simulated_annotators.Annotator("off", 1, 1),
+    ]
+    chains = {"x": ("one", "two"), "y": ("one",), "z": ()}
+    rows = simulated_annotators.answer_rows(
+        chains, rule=rule, annotators=panel, system="s", seed=1, checks=3, cut={"y"}
+    )
+    same = {"phase": "testing", "at": "", "last": True}
+    assert all(row.items() >= same.items() for row in rows)
+    fields = ("annotator", "item", "source", "question", "answer", "gold", "check")
+    lines = [tuple(row[field] for field in fields) for row in rows]
+    good, bad = "coherent", "incoherent"
+    items = [
+        ("x", "section_0", "one", "two"), ("x", "section_1", "two", "one"), ("x", good, good, bad),
+        ("y", "section_0", "one", "two"), ("y", good, good, bad), ("z", good, bad, good),
+    ]  # fmt: skip
+    expected = []
+    for name in ("sure", "off"):
+        for item, question, gold, other in items:
+            answer = gold if name == "sure" else other
+            expected.append((name, item, "s", question, answer, gold, False))
+        for number, label in enumerate(("one", "two", "one")):
+            item = f"check-s-{number}"
+            expected.append((name, item, "check", "section_0", label, label, True))
+            expected.append((name, item, "check", good, bad, bad, True))
+    assert lines == expected
