@@ -234,16 +234,8 @@ def read(
         BadInput: a system without documents.
     """
     # 1. The documents of each system.
-    chosen: dict[str, list[Document]] = {}
-    for system in systems:
-        candidates = []
-        for document in documents:
-            is_by_system = len(systems) == 1 or document.id.startswith(f"{system}/")
-            if document.split in splits and is_by_system:
-                candidates.append(document)
-        order = generator("human study", system, seed).permutation(len(candidates))
-        selected = sorted(order[:per_system].tolist())
-        chosen[system] = [candidates[i] for i in selected]
+    of_splits = [document for document in documents if document.split in splits]
+    chosen = _chosen(of_splits, systems, per_system, seed)
     empty = [system for system, members in chosen.items() if not members]
     if empty:
         raise BadInput(
@@ -282,6 +274,29 @@ def read(
             cut=cut,
         )
     return to_predictions(rows, {document.id: document.split for document in everything})
+
+
+def _chosen(
+    documents: Sequence[Document], systems: Sequence[str], per_system: int, seed: int
+) -> dict[str, list[Document]]:
+    """Documents of each system, drawn without replacement, in the order in which they stand.
+
+    Args:
+        documents: of all systems, as of :func:`read`.
+        systems: names of them.
+        per_system: documents of each; all where it has fewer.
+        seed: of the draws.
+    """
+    chosen = {}
+    for system in systems:
+        candidates = []
+        for document in documents:
+            if len(systems) == 1 or document.id.startswith(f"{system}/"):
+                candidates.append(document)
+        order = generator("human study", system, seed).permutation(len(candidates))
+        selected = sorted(order[:per_system].tolist())
+        chosen[system] = [candidates[i] for i in selected]
+    return chosen
 
 
 def _own_titles(documents: Sequence[Document]) -> dict[str, Sequence[str]]:

@@ -96,13 +96,31 @@ def build(
             )
     # 4. Describe them.
     sentences = np.array([_num_sentences(doc, splitter) for doc in documents], dtype=np.int64)
-    titles = Counter[str]()
-    for document in documents:
-        titles.update(section.title for section in document.sections if section.title)
     facts: dict[str, Any] = {
         "corpus": name,
         "articles_read": num_read,
         "dropped": dropped,
+        **_facts(documents, sentences, splitter),
+    }
+    if short_tokens is not None:
+        facts["articles_with_a_long_section"] = num_split - len(documents)
+    if counts:
+        facts["articles_with_text_outside_their_sections"] = counts["text outside the sections"]
+    return Corpus(documents, {"sentences": sentences}, facts)
+
+
+def _facts(documents: Sequence[Document], sentences: np.ndarray, splitter: str) -> dict[str, Any]:
+    """Titles, splits and sentences of the articles.
+
+    Args:
+        documents: the articles, one or more.
+        sentences: how many each has, int64 (articles,).
+        splitter: by which they were counted.
+    """
+    titles = Counter[str]()
+    for document in documents:
+        titles.update(section.title for section in document.sections if section.title)
+    return {
         "section_titles": titles,
         "splits": Counter(document.split for document in documents),
         "splitter": splitter,
@@ -110,11 +128,6 @@ def build(
         "sentences_median": float(np.median(sentences)),
         "sentences_range": [int(sentences.min()), int(sentences.max())],
     }
-    if short_tokens is not None:
-        facts["articles_with_a_long_section"] = num_split - len(documents)
-    if counts:
-        facts["articles_with_text_outside_their_sections"] = counts["text outside the sections"]
-    return Corpus(documents, {"sentences": sentences}, facts)
 
 
 def _read_files(

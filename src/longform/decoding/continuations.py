@@ -163,12 +163,7 @@ def generate(
             be used.
     """
     settings = {key: settings_of(decoder) for key, decoder in decoders.items()}
-    if splitter not in SPLITTERS or title_from not in TITLES or prompt not in PROMPTS:
-        raise BadInput(
-            f"generate {name}: splitter {splitter!r}, title_from {title_from!r}, "
-            f"prompt {prompt!r}; allowed are {sorted(SPLITTERS)}, {sorted(TITLES)} "
-            f"and {sorted(PROMPTS)}"
-        )
+    _check_choices(name, splitter, title_from, prompt)
     tokenizer, network = open_language_model(model)
     end = end_of_writing(tokenizer, f"generate {name}")
     # 1. The prompts that can be used.
@@ -177,21 +172,10 @@ def generate(
     for document in chosen[:documents]:
         candidates.append(_prompt_of(document, tokenizer, splitter, title_from, prompt, new_tokens))
     window = capacity.positions(network)
-    prompts, counts = _usable(candidates, prompt, new_tokens, window)
-    if not prompts:
-        raise BadInput(
-            f"generate {name}: no prefix of {len(candidates)} can be used "
-            f"({counts['prefixes_too_long']} too long for the model's {window} tokens and the "
-            f"{new_tokens} to be written, {counts['prefixes_empty']} empty, "
-            f"{counts['prefixes_untitled']} untitled); give others, or write fewer tokens"
-        )
+    prompts, counts = _usable(name, candidates, prompt, new_tokens, window)
     # 2. A row for each continuation.
     times = {key: repeats_of(strategy, repeats) for key, strategy in settings.items()}
-    rows = []
-    for key in settings:
-        for continued in prompts:
-            for repeat in range(times[key]):
-                rows.append(_Row(key, continued, repeat))
+    rows = _rows(times, prompts)
     # 3. The continuations, batch by batch.
     delays = any(isinstance(strategy, Delayed) for strategy in settings.values())
     ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size) if delays else None
@@ -214,16 +198,34 @@ def generate(
     return Corpus(continued_documents, _truth(rows, drafts, tokenizer), facts)
 
 
+def _check_choices(name: str, splitter: str, title_from: str, prompt: str) -> None:
+    """Raises BadInput: a choice of :func:`generate` is none of those that there are."""
+    if splitter not in SPLITTERS or title_from not in TITLES or prompt not in PROMPTS:
+        raise BadInput(
+            f"generate {name}: splitter {splitter!r}, title_from {title_from!r}, "
+            f"prompt {prompt!r}; allowed are {sorted(SPLITTERS)}, {sorted(TITLES)} "
+            f"and {sorted(PROMPTS)}"
+        )
+
+
 def _usable(
-    candidates: Sequence[_Prompt], prompt: str, new_tokens: int, window: int | None
+    name: str,
+    candidates: Sequence[_Prompt],
+    prompt: str,
+    new_tokens: int,
+    window: int | None,
 ) -> tuple[list[_Prompt], dict[str, int]]:
     """The prompts that can be used, and how many of them and of the others there are.
 
     Args:
+        name: of the corpus, for the message.
         candidates: of all articles.
         prompt: one of ``PROMPTS``.
         new_tokens: of a continuation.
         window: tokens that the model can read, None for any number.
+
+    Raises:
+        BadInput: none can be used.
     """
     prompts = []
     counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
@@ -234,7 +236,29 @@ def _usable(
         else:
             counts["prefixes"] += 1
             prompts.append(candidate)
+    if not prompts:
+        raise BadInput(
+            f"generate {name}: no prefix of {len(candidates)} can be used "
+            f"({counts['prefixes_too_long']} too long for the model's {window} tokens and the "
+            f"{new_tokens} to be written, {counts['prefixes_empty']} empty, "
+            f"{counts['prefixes_untitled']} untitled); give others, or write fewer tokens"
+        )
     return prompts, counts
+
+
+def _rows(times: Mapping[str, int], prompts: Sequence[_Prompt]) -> list[_Row]:
+    """A row for each decoder, prompt and repeat, in this order.
+
+    Args:
+        times: how often each decoder continues a prompt, by its name.
+        prompts: what is continued.
+    """
+    rows = []
+    for setting, repeats in times.items():
+        for prompt in prompts:
+            for repeat in range(repeats):
+                rows.append(_Row(setting, prompt, repeat))
+    return rows
 
 
 Drafts = list[dict[str, Any]]

@@ -112,18 +112,13 @@ def generate(
     # 1. Settings within what the network can read.
     positions = capacity.window_size(network)
     window = positions if window is None else window
-    visible = window if isinstance(window, int) else positions
-    overlap = visible - 1 if context_overlap is None else context_overlap
-    ranges = {
+    settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
+    counts = {
         "documents": (documents, 1, 10**9),
         "batch": (batch, 1, 10**9),
         "redraws": (redraws, 0, 10**9),
-        "window": (window, 2, positions),
-        "max_tokens": (max_tokens, 5, 10**9),
-        "context_overlap": (overlap, 1, visible - 1),
-        "top_k": (top_k, 0, 10**9),
     }
-    _check_ranges(ranges, name)
+    _check_ranges({**counts, **_ranges(settings, positions)}, name)
     if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
         raise BadInput(
             f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry"
@@ -131,7 +126,7 @@ def generate(
     # 2. Every round draws what is still missing or malformed.
     sampler = Sampler(
         network,
-        Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature)),
+        settings,
         tokenizer,
         _calibration_text(prefixes, tokenizer, titles, window),
         STARTS[packing](tokenizer),
@@ -147,6 +142,23 @@ def generate(
             predict(sampler, attempts, len(attempts))
     # 3. The corpus of what is well-formed.
     return _corpus_of(finished(scratch), documents, name)
+
+
+def _ranges(settings: Sampling, positions: int) -> dict[str, tuple[Any, int, int]]:
+    """Value, lowest and highest number of the sampler's whole numbers, by name.
+
+    Args:
+        settings: not yet checked, so a value may be of any type.
+        positions: that the network can read.
+    """
+    visible = settings.window if isinstance(settings.window, int) else positions
+    overlap = settings.context_overlap
+    return {
+        "window": (settings.window, 2, positions),
+        "max_tokens": (settings.max_tokens, 5, 10**9),
+        "context_overlap": (visible - 1 if overlap is None else overlap, 1, visible - 1),
+        "top_k": (settings.truncation.top_k, 0, 10**9),
+    }
 
 
 def _check_ranges(ranges: Mapping[str, tuple[Any, int, int]], name: str) -> None:

@@ -15,7 +15,7 @@ import pickle
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -329,26 +329,19 @@ def fit_module(
     Raises:
         BadInput: no training or no validation items.
     """
-    sizes = {split: len(items[split]) for split in ("train", "validation")}
-    for split, size in sizes.items():
-        if not size:
-            raise BadInput(
-                f"train {name}: got zero {split} items; "
-                f"the corpus needs documents of split {split!r}"
-            )
+    sizes = _sizes(items, name)
     schedule = _on_this_machine(schedule, name)
     updates, launch = schedule.updates(sizes["train"]), schedule.launch
     # 1. Sharding takes tensors apart: the weights come back into a copy.
     spare = copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module
     _record_settings(module, schedule, name, seed, sizes)
-    # 2. Items. Modules that are no Learner cannot add up parts of a validation.
-    world = launch.world if isinstance(module, Learner) else 1
-    validation = ValidationBatches(sizes["validation"], schedule.batch, world)
-    if isinstance(module, Learner):
-        module.validation = validation
+    # 2. Items.
     training = TrainingBatches(sizes["train"], schedule, seed)
-    train_loader = _loader(items["train"], training, collate)
-    validation_loader = _loader(items["validation"], validation, collate)
+    validation = _validation_batches(module, sizes["validation"], schedule)
+    loaders = [
+        _loader(items["train"], training, collate),
+        _loader(items["validation"], validation, collate),
+    ]
     # 3. The trainer, with a checkpoint at each validation.
     best = BestCheckpoint(
         scratch,
@@ -369,23 +362,8 @@ def fit_module(
         log_every_n_steps=max(1, min(50, updates // 20)),  # a short training has a curve too
         num_sanity_val_steps=0,
     )
-    # 4. The training. A mirror's run that stays open would take in the next network.
-    checkpoint = resume_point(name, scratch)
-    failed = 1
-    try:
-        trainer.fit(
-            module,
-            train_loader,
-            validation_loader,
-            ckpt_path=str(checkpoint) if checkpoint else None,
-            weights_only=True,
-        )
-        failed = 0
-    finally:
-        for mirror in loggers[1:]:
-            if best.best_model_score is not None:
-                mirror.log_metrics({"best_validation_loss": float(best.best_model_score)})
-            mirror.experiment.finish(exit_code=failed)
+    # 4. The training.
+    _train(trainer, module, loaders, resume_point(name, scratch), best, loggers[1:])
     # 5. The best weights, for whoever holds the network too.
     state = torch.load(best.best_model_path, weights_only=True, map_location="cpu", mmap=True)
     spare.load_state_dict(state["state_dict"])
@@ -396,6 +374,74 @@ def fit_module(
         loss = float(_best_state(state)["best_model_score"])
         print(f"train {name}: {updates} updates, best validation loss {loss:.4f} nats", flush=True)
     return progress
+
+
+def _sizes(items: Items, name: str) -> dict[str, int]:
+    """How many items the splits train and validation have.
+
+    Raises:
+        BadInput: one of them has none.
+    """
+    sizes = {split: len(items[split]) for split in ("train", "validation")}
+    for split, size in sizes.items():
+        if not size:
+            raise BadInput(
+                f"train {name}: got zero {split} items; "
+                f"the corpus needs documents of split {split!r}"
+            )
+    return sizes
+
+
+def _validation_batches(module: Any, size: int, schedule: Schedule) -> ValidationBatches:
+    """The batches of a validation, shared out among the processes where the module is a Learner.
+
+    Other modules cannot add up the parts of a validation: each process validates on all items.
+
+    Args:
+        module: to train; a Learner is given the batches too, by which it weighs its losses.
+        size: number of items.
+        schedule: of the training.
+    """
+    if not isinstance(module, Learner):
+        return ValidationBatches(size, schedule.batch, 1)
+    module.validation = ValidationBatches(size, schedule.batch, schedule.launch.world)
+    return module.validation
+
+
+def _train(
+    trainer: pl.Trainer,
+    module: Any,
+    loaders: Sequence[DataLoader[Any]],
+    checkpoint: Path | None,
+    best: BestCheckpoint,
+    mirror_loggers: Sequence[Any],
+) -> None:
+    """Run the trainer, and close the mirrors' runs however it ends.
+
+    A mirror's run that stays open would take in the next network.
+
+    Args:
+        trainer: to run.
+        module: to train.
+        loaders: of the training's items and of the validation's.
+        checkpoint: from which an earlier run goes on; None where there is none.
+        best: has the best validation loss in nats after the training.
+        mirror_loggers: those of whoever tracks trainings.
+    """
+    exit_code = 1
+    try:
+        trainer.fit(
+            module,
+            *loaders,
+            ckpt_path=str(checkpoint) if checkpoint else None,
+            weights_only=True,
+        )
+        exit_code = 0
+    finally:
+        for mirror in mirror_loggers:
+            if best.best_model_score is not None:
+                mirror.log_metrics({"best_validation_loss": float(best.best_model_score)})
+            mirror.experiment.finish(exit_code=exit_code)
 
 
 def _on_this_machine(schedule: Schedule, name: str) -> Schedule:
