@@ -181,6 +181,14 @@ def _leaders(scores, weights, words):  # pragma: no cover - compiled
 
 @njit(cache=True, inline="always")
 def _mixed_word(bits):  # pragma: no cover - compiled
+    """A word whose every bit depends on all bits of another: multiply and shift, one to one.
+
+    Args:
+        bits: uint32.
+
+    Returns:
+        uint32.
+    """
     bits = np.uint32((bits ^ (bits >> 16)) * FIRST)  # numba widens to 64 bits; the casts wrap
     bits = np.uint32((bits ^ (bits >> 15)) * SECOND)
     return np.uint32(bits ^ (bits >> 16))

@@ -489,6 +489,11 @@ def transition_counts(scan: Scan) -> np.ndarray:
 
 
 def _exponents(left: np.ndarray, right: np.ndarray, log_partition: np.ndarray) -> np.ndarray:
-    """``left + right - log_partition``, ``DEAD`` where a scale is dead or nothing explains it."""
+    """``left + right - log_partition``, ``DEAD`` where a scale is dead or nothing explains it.
+
+    Args:
+        left, right: scales of two vectors, nats, float64 (pairs,).
+        log_partition: log P of the sequence that each pair lies in, nats, float64 (pairs,).
+    """
     is_dead = (left <= kernels.DEAD) | (right <= kernels.DEAD) | ~np.isfinite(log_partition)
     return np.where(is_dead, kernels.DEAD, left + right - np.where(is_dead, 0.0, log_partition))

@@ -550,9 +550,12 @@ def drop_rare(segments: np.ndarray | torch.Tensor, min_count: float) -> None:
 
 
 def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:
-    """Scale the columns of ``counts`` (G, C), in place, to sums ``mass`` (C,).
+    """Scale the columns of ``counts`` in place; one without counts becomes that of ``old``.
 
-    A column without counts becomes that of ``old`` (G, C).
+    Args:
+        counts: expected segments, (G, C); changed.
+        old: the table before, (G, C), of the same type.
+        mass: sum that each column gets, float64 (C,).
     """
     slices = [slice(i, i + ROWS_PER_SLICE) for i in range(0, len(counts), ROWS_PER_SLICE)]
     sums = np.zeros(counts.shape[1])

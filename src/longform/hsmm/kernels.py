@@ -26,6 +26,12 @@ def _largest(vector):  # pragma: no cover - compiled
     """Largest entry of a vector without negative ones.
 
     In 16 lanes, since LLVM does not vectorise ``max`` into one number.
+
+    Args:
+        vector: (Z,), float32 or float64.
+
+    Returns:
+        A number of the vector's type; 0 where it is empty.
     """
     lanes = np.zeros(16, vector.dtype)
     in_lanes = len(vector) // 16 * 16
@@ -42,7 +48,12 @@ def _largest(vector):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
 def log_tops(joint, out):  # pragma: no cover - compiled
-    """Logarithm of each row's largest entry, ``DEAD`` for a row of zeros."""
+    r"""$\log \max_z W[g, z]$ of each row, ``DEAD`` for a row of zeros.
+
+    Args:
+        joint: the table W of segments, (G, Z).
+        out: receives the logarithms, nats, float64 (G,).
+    """
     for g in range(joint.shape[0]):
         top = _largest(joint[g])
         out[g] = math.log(top) if top > 0 else DEAD
@@ -52,21 +63,25 @@ def log_tops(joint, out):  # pragma: no cover - compiled
 def _combine(
     parts, rows, total, vectors, scales, joint, out, floor, exact
 ):  # pragma: no cover - compiled
-    """out = sum over parts i of e^scales[rows[i]] vectors[rows[i]] * joint[parts[i]], normalised.
+    r"""$o(z) \propto \sum_i e^{s_i} v_i(z) W[g_i, z]$, the inner sum of both recursions.
+
+    The sum over the lengths of a segment in $\alpha_t$ or $e_t$ of :mod:`longform.hsmm.compiled`, for
+    one position of one sequence.
 
     Args:
-        parts: int64 (parts,), rows of ``joint``, negative for none; overwritten.
-        rows: int64 (parts,), rows of ``vectors``; overwritten.
+        parts: int64 (parts,), the g: rows of ``joint``, negative for none; overwritten.
+        rows: int64 (parts,), rows of ``vectors`` and ``scales``; overwritten.
         total: float64 (parts,), bounds of the logarithm of each part from above; the largest one
             sets the working scale; overwritten.
-        vectors, scales: the stored vectors (rows, Z) and what they were divided by, logarithms.
-        joint: the table of segments (G, Z).
-        out: receives the sum, (Z,).
+        vectors: the stored v, (rows, Z).
+        scales: s, logarithms of what they were divided by, nats, float64 (rows,).
+        joint: the table W of segments, (G, Z).
+        out: receives the sum divided by its largest entry, (Z,).
         floor: what is not above it becomes 0, a share of the largest entry.
         exact: float64 (Z,), room to sum again in.
 
     Returns:
-        The scale of ``out``.
+        The scale of ``out``, nats, float64; ``DEAD`` where the sum is zero.
     """
     width = joint.shape[1]
     bound = DEAD
@@ -122,7 +137,13 @@ def _combine_weak(
 ):  # pragma: no cover - compiled
     """As ``_combine``, around the largest product rather than its bound, in float64.
 
-    Arguments are the same.
+    Args:
+        parts, rows, vectors, scales, joint, out, floor: as of ``_combine``.
+        total: float64 (parts,); receives the logarithm of each part's largest product.
+        exact: as of ``_combine``; receives the sums.
+
+    Returns:
+        The scale of ``out``, nats, float64; ``DEAD`` where the sum is zero.
     """
     width = joint.shape[1]
     bound = DEAD
@@ -234,9 +255,12 @@ def backward_step(
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
 def weigh_rows(vectors, exponents, limit):  # pragma: no cover - compiled
-    """Multiply each row by e^exponent in place.
+    r"""$v_r \leftarrow e^{\min(x_r, \mathrm{limit})} v_r$; a row with $x_r$ of -700 or less becomes 0.
 
-    Exponents stop at ``limit``; a dead row becomes zeros.
+    Args:
+        vectors: v, (rows, Z), float32 or float64; changed in place.
+        exponents: x, nats, float64 (rows,).
+        limit: largest exponent whose exponential fits the vectors' type.
     """
     factor = np.empty(1, vectors.dtype)
     for row in range(vectors.shape[0]):
@@ -250,16 +274,21 @@ def weigh_rows(vectors, exponents, limit):  # pragma: no cover - compiled
 def add_counts(
     bounds, grams, starts, ends, exponents, before, after, joint, counts
 ):  # pragma: no cover - compiled
-    r"""counts[g] += W[g] * sum over occurrences of $e^{x} \hat b_{start} \hat\beta_{end}$.
+    r"""$n[g, z] \mathrel{+}= W[g, z] \sum_o e^{x_o} \hat b_{s_o}(z) \hat\beta_{e_o}(z)$.
+
+    The expected segments of the E-step: the sum runs over the occurrences o of g in the texts.
 
     Occurrences are sorted by g; sums run in that order, so they do not depend on how the work is
     shared out.
 
     Args:
-        bounds: those of ``grams[i]`` are numbers ``bounds[i]`` to ``bounds[i + 1]``.
-        grams: rows g of ``joint`` and ``counts``.
-        starts, ends: of each occurrence, rows of ``before`` and of ``after``.
-        exponents: x of each occurrence.
+        bounds: the occurrences of ``grams[i]`` are ``bounds[i]`` to ``bounds[i + 1]`` (left out),
+            int64 (grams + 1,).
+        grams: rows g of ``joint`` and ``counts``, int64 (grams,).
+        starts, ends: s and e of each occurrence, rows of ``before`` and of ``after``, int64
+            (occurrences,).
+        exponents: x of each occurrence, the scales of both vectors less log P of its text, nats,
+            float64 (occurrences,).
         before, after: vectors of segments about to start and of those that ended, (rows, Z).
         joint: the table W of segments, (G, Z).
         counts: is added to, float64 (G, Z).

@@ -421,9 +421,12 @@ def _lookup(ids, base, keys, starts, rows):  # pragma: no cover - compiled
 
     Args:
         ids: of a sequence's tokens, uint64 (T,).
-        base: of the keys.
-        keys, starts: of the table.
-        rows: int32 (T, max_duration), -1 everywhere.
+        base: of the keys, uint64.
+        keys: of the table's n-grams, uint64 (G,), ascending among those of one length.
+        starts: those of n tokens are rows ``starts[n - 1]`` to ``starts[n]`` (left out),
+            (max_duration + 1,).
+        rows: int32 (T, max_duration), -1 everywhere; receives at [t, n - 1] the row of the n-gram
+            of n tokens from t on, where the table has it.
     """
     max_duration = rows.shape[1]
     for t in range(len(ids)):

@@ -33,7 +33,14 @@ class Scan:
     """
 
     def __init__(self, indices: Sequence[np.ndarray], transitions: Tensor, joint: Tensor) -> None:
-        """Scan both ways, given tables (C, C) and (G, C)."""
+        """Scan both ways.
+
+        Args:
+            indices: of each sequence the table rows of the segments that start at each position, -1
+                if none, int (T_i, K).
+            transitions: A, (C, C), on the device of the scan.
+            joint: W, (G, C), of the same type and on the same device.
+        """
         # Sequences are padded to the longest, with no segment in the padding.
         sizes = [len(index) for index in indices]
         padded = np.full((max(sizes), len(indices), indices[0].shape[1]), -1, dtype=np.int64)
@@ -58,7 +65,13 @@ class Scan:
         self.log_partition = mass_at_end.log() + self.forward_scales[self.lengths, everyone]
 
     def _forward(self, transitions: Tensor, joint: Tensor) -> None:
-        """Alpha and b, from z_0, which is state 0."""
+        r"""$\alpha_t(z) = \sum_k b_{t-k}(z) W[g(t-k, k), z]$ and $b_t = \alpha_t A$.
+
+        They start from $z_0$, which is state 0. Sets ``ended``, ``before`` and ``forward_scales``.
+
+        Args:
+            transitions, joint: A and W, as of :meth:`__init__`.
+        """
         positions, _, longest = self.index.shape
         self.ended[0, :, 0] = 1
         self.forward_scales[0] = 0
@@ -73,7 +86,14 @@ class Scan:
             self.before[t] = self.ended[t] @ transitions
 
     def _backward(self, transitions: Tensor, joint: Tensor) -> None:
-        """E and beta, from the last position of each sequence."""
+        r"""$e_t(z) = \sum_k W[g(t, k), z] \beta_{t+k}(z)$ and $\beta_t = A e_t$.
+
+        They start from $\beta = 1$ at the end of each sequence. Sets ``begun``, ``after`` and
+        ``backward_scales``.
+
+        Args:
+            transitions, joint: A and W, as of :meth:`__init__`.
+        """
         positions, _, longest = self.index.shape
         for t in range(positions, -1, -1):
             if t < positions:
@@ -88,7 +108,16 @@ class Scan:
             self.backward_scales[t] = torch.where(is_end, 0, self.backward_scales[t])
 
     def transition_counts(self, transitions: Tensor) -> Tensor:
-        """Expected transitions, (C, C) float64; sequences of probability zero add nothing."""
+        r"""Expected transitions $A_{ij} \sum_t \alpha_t(i) e_t(j) / P(x)$ over all sequences.
+
+        Sequences of probability zero add nothing.
+
+        Args:
+            transitions: A, (C, C).
+
+        Returns:
+            float64 (C, C).
+        """
         width = self.ended.shape[-1]
         exponents = _exponents(
             self.forward_scales[:-1], self.backward_scales[:-1], self.log_partition
@@ -99,7 +128,14 @@ class Scan:
         return (ended.t() @ begun).double() * transitions
 
     def add_segment_counts(self, joint: Tensor, counts: Tensor) -> None:
-        """Add the expected segments to ``counts`` (G, C)."""
+        r"""Add the expected segments $W[g, z] \sum b_t(z) \beta_{t+k}(z) / P(x)$ to ``counts``.
+
+        The sum runs over the places at which g stands in the sequences.
+
+        Args:
+            joint: W, (G, C).
+            counts: is added to, (G, C), of the type of W.
+        """
         batch, width = self.index.shape[1], self.ended.shape[-1]
         # 1. Sort the occurrences by table row.
         t, b, k = (self.index >= 0).nonzero(as_tuple=True)
@@ -157,6 +193,13 @@ def _combined(
 
 
 def _exponents(left: Tensor, right: Tensor, log_partition: Tensor) -> Tensor:
+    """``left + right - log_partition``; minus infinity where a scale is or nothing explains it.
+
+    Args:
+        left, right: scales of two vectors, nats, float64 of any shape.
+        log_partition: log P of the sequence that each pair lies in, nats, float64 of a shape that
+            broadcasts to theirs.
+    """
     total = left + right - torch.where(torch.isfinite(log_partition), log_partition, torch.inf)
     return torch.where(torch.isnan(total), -torch.inf, total)
 
@@ -207,9 +250,12 @@ def expectation(
 
 
 def normalise(counts: Tensor, old: np.ndarray, mass: np.ndarray) -> None:
-    """Scale the columns of ``counts`` (G, C), in place, to sums ``mass`` (C,).
+    """Scale the columns of ``counts`` in place; one without counts becomes that of ``old``.
 
-    A column without counts becomes that of ``old`` (G, C).
+    Args:
+        counts: expected segments, (G, C), on any device; changed.
+        old: the table before, (G, C), of the same type.
+        mass: sum that each column gets, float64 (C,).
     """
     slices = counts.split(ROWS_PER_SLICE)
     sums = torch.zeros(counts.shape[1], dtype=torch.float64, device=counts.device)

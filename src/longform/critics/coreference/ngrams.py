@@ -74,6 +74,13 @@ def _slot(table, key):
 
     Search begins at the upper half of the key's hash scaled to the table (Lemire 2019), and goes on
     row by row.
+
+    Args:
+        table: of :func:`hashed`, int64 (slots, 3), with a free row or more.
+        key: int64, not negative.
+
+    Returns:
+        The row's number, int64.
     """
     upper_half = (np.uint64(key) * GOLDEN) >> np.uint64(32)
     slot: Any = np.int64((upper_half * np.uint64(len(table))) >> np.uint64(32))
@@ -86,7 +93,14 @@ def _slot(table, key):
 
 @numba.njit(cache=True, nogil=True)
 def _insert(table, keys, column, numbers):
-    """Write the numbers of some keys into a column; new keys are no n-grams and weigh nothing."""
+    """Write the numbers of some keys into a column; new keys are no n-grams and weigh nothing.
+
+    Args:
+        table: of :func:`hashed`, int64 (slots, 3); changed in place.
+        keys: int64 (keys,).
+        column: ``LOG_PROB`` or ``LOG_WEIGHT``.
+        numbers: of each key, nats, float64 (keys,).
+    """
     values = table.view(np.float64)
     for i in range(len(keys)):
         slot = _slot(table, keys[i])

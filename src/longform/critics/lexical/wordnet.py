@@ -416,7 +416,7 @@ def _add_overlaps(
         first, first_ends, first_bits: the definitions of the first relation, as
             ``Lesk._definitions`` gives them.
         second, second_ends, second_bits: those of the second.
-        functions: how many words are function words.
+        functions: how many words are function words, as of :func:`phrase_overlap`.
         total: float64 (synsets, synsets); changed in place.
     """
     size = len(first_ends) - 1
@@ -465,6 +465,11 @@ def phrase_overlap(first, second, functions):
 def _longest_phrase(first, second, functions):
     """The longest phrase that begins and ends with a content word, the earliest on a tie.
 
+    Args:
+        first, second: words of two definitions as numbers, int64 (words,); those that are used up
+            are negative.
+        functions: how many words are function words, which have the lowest numbers.
+
     Returns:
         Its length, 0 where none is shared, and where it begins in both.
     """
@@ -486,7 +491,15 @@ def _longest_phrase(first, second, functions):
 
 @numba.njit(cache=True, forceinline=True)
 def _phrase_length(first, second, i, j, functions):
-    """Words up to the last content word of the run that both share from ``i`` and ``j`` on."""
+    """Words up to the last content word of the run that both share from ``i`` and ``j`` on.
+
+    Args:
+        first, second, functions: as of :func:`_longest_phrase`.
+        i, j: where the run begins in ``first`` and in ``second``.
+
+    Returns:
+        The number of words, 0 where the run has no content word.
+    """
     length = 0
     step = 0
     while i + step < len(first) and j + step < len(second):

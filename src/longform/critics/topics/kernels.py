@@ -19,8 +19,12 @@ Arguments that many functions here share:
 
 - ``scratch`` (``SCRATCH_ROWS``, topics): the document's current point and what a round computes, a
   row for each name below;
-- ``wide``: a row of float64 in which sums are taken, as (row, the same in rows of ``LANES``);
-- ``precision`` (topics, topics): $S$; ``mass``: $N$.
+- ``wide``: a row of float64 in which sums are taken, as (row (topics,), the same memory in rows of
+  ``LANES``);
+- ``precision`` (topics, topics): $S$; ``mass``: $N$ in tokens, float64; ``free``: as above, int64.
+
+Unless an argument says otherwise arrays are of one type, float32 or float64, that of the settings.
+Logits and logarithms are in nats.
 """
 
 from typing import Any
@@ -74,7 +78,14 @@ TINY = 1.0e-35  # least word probability: float32 keeps a count over it finite
 
 @numba.njit(forceinline=True, **_JIT)
 def _exp(x):
-    """Exponential in float64, the same bits on every processor; arguments beyond 700 are cut."""
+    r"""$e^x$ as $2^n e^r$, with $x = n \log 2 + r$; the same bits on every processor.
+
+    Args:
+        x: float32 or float64; cut to -700 and 700.
+
+    Returns:
+        float64.
+    """
     x = min(max(np.float64(x), -700.0), 700.0)
     # 1. x = n log 2 + r with |r| at most half of log 2, which is subtracted in two parts.
     shifted = x * 1.4426950408889634 + SHIFT
@@ -102,7 +113,14 @@ def _exp(x):
 
 @numba.njit(**_JIT)
 def _weighted_rows(rows, weights, size, out):
-    """Sum of the first ``size`` rows, each times its weight: overwrites ``out``."""
+    r"""The product of a row and a matrix: $o_k = \sum_{j < \mathrm{size}} w_j R_{jk}$.
+
+    Args:
+        rows: $R$, (rows, columns).
+        weights: $w$, (size,) or longer.
+        size: how many of the rows are summed.
+        out: $o$, (columns,); overwritten.
+    """
     out[:] = 0
     # 1. Eight rows at a time, so that ``out`` is read and written once for all of them.
     in_eights = size - size % 8
@@ -124,7 +142,14 @@ def _weighted_rows(rows, weights, size, out):
 
 @numba.njit(forceinline=True, **_JIT)
 def _sum(wide):
-    """Sum of the row that ``wide`` holds; the row is overwritten."""
+    """Sum of the row that ``wide`` holds.
+
+    Args:
+        wide: as in the module's docstring; its row is overwritten.
+
+    Returns:
+        float64.
+    """
     row, parts = wide
     for part in range(1, len(parts)):
         for lane in range(LANES):
@@ -138,7 +163,15 @@ def _sum(wide):
 
 @numba.njit(forceinline=True, **_JIT)
 def _dot(a, b, wide):
-    """Inner product of two rows, in float64."""
+    r"""Inner product $\sum_k a_k b_k$, in float64.
+
+    Args:
+        a, b: (topics,).
+        wide: as in the module's docstring; its row is overwritten.
+
+    Returns:
+        float64.
+    """
     for k in range(a.size):
         wide[0][k] = np.float64(a[k]) * np.float64(b[k])
     return _sum(wide)
@@ -146,7 +179,14 @@ def _dot(a, b, wide):
 
 @numba.njit(forceinline=True, **_JIT)
 def _largest(a):
-    """The largest entry of a row, or zero where all are negative."""
+    """The largest entry of a row, or zero where all are negative.
+
+    Args:
+        a: (topics,), a multiple of four.
+
+    Returns:
+        A number of the row's type.
+    """
     s = t = u = v = a.dtype.type(0)
     for k in range(0, a.size, 4):
         s, t, u, v = max(s, a[k]), max(t, a[k + 1]), max(u, a[k + 2]), max(v, a[k + 3])
@@ -155,10 +195,13 @@ def _largest(a):
 
 @numba.njit(forceinline=True, **_JIT)
 def _exponentials(exponents):
-    """Exponentials in place, divided by the largest, or by 1 where that is larger.
+    r"""$e^{x_k - m}$ with $m = \max(0, \max_k x_k)$, in place.
+
+    Args:
+        exponents: $x$, nats, float64 (topics,); overwritten.
 
     Returns:
-        The logarithm of what they were divided by.
+        $m$: the logarithm of what the exponentials were divided by, nats.
     """
     top = _largest(exponents)
     for k in range(exponents.size):
@@ -170,10 +213,15 @@ def _exponentials(exponents):
 def _tilt(scratch, wide, mass, free):
     r"""Set ``EXPECTED`` to $N \mathrm{softmax}(\lambda + \nu / 2)$ and ``CURVE`` as well.
 
-    In ``CURVE`` the fixed topic is zero.
+    In ``CURVE`` the fixed topic is zero. This $\zeta = \sum_k e^{\lambda_k + \nu_k / 2}$ is the one
+    that makes the bound tightest (Blei and Lafferty 2007, section 3.1).
+
+    Args:
+        scratch: ``LAMBDA`` and ``NU`` are read, ``EXPECTED`` and ``CURVE`` set, in tokens.
+        wide, mass, free: as in the module's docstring.
 
     Returns:
-        $\log\zeta$.
+        $\log\zeta$, nats, float64.
     """
     logit = scratch[LAMBDA]
     variance = scratch[NU]
@@ -197,7 +245,16 @@ def _tilt(scratch, wide, mass, free):
 
 @numba.njit(**_JIT)
 def _log_zeta_along(scratch, wide, length):
-    r"""$\log\zeta$ at a fraction ``length`` of the current Newton step."""
+    r"""$\log \sum_k e^{\lambda_k + a d_k + \nu_k / 2}$: $\log\zeta$ part of a Newton step ahead.
+
+    Args:
+        scratch: ``LAMBDA``, ``NU`` and the step $d$ in ``STEP`` are read.
+        wide: as in the module's docstring.
+        length: $a$, the share of the step, float64.
+
+    Returns:
+        Nats, float64.
+    """
     logit = scratch[LAMBDA]
     variance = scratch[NU]
     step = scratch[STEP]
@@ -212,7 +269,12 @@ def _solve(scratch, wide, precision, mass):
     r"""Solve the Newton system by preconditioned conjugate gradients.
 
     The system is $(S + \mathrm{diag}(q) - q q^\top / N)\, d = g$ with $q$ in ``CURVE`` and $g$ in
-    ``GRADIENT``; ``STEP`` becomes $d$ and ``STEP_PULL`` becomes $S d$.
+    ``GRADIENT``; ``STEP`` becomes $d$ and ``STEP_PULL`` becomes $S d$. Its matrix is minus the second
+    derivative of the bound in $\lambda$ with the words' assignments fixed.
+
+    Args:
+        scratch: the rows named above; ``RESIDUAL`` to ``BENT`` are overwritten.
+        wide, precision, mass: as in the module's docstring.
     """
     curve = scratch[CURVE]
     gradient = scratch[GRADIENT]
@@ -259,10 +321,21 @@ def _solve(scratch, wide, precision, mass):
 
 @numba.njit(**_JIT)
 def _newton(scratch, wide, precision, mass, free):
-    """One Newton step on lambda, halved until the bound rises enough.
+    r"""One Newton step on lambda, halved until the bound rises enough.
+
+    With the counts $n_k$ of ``SHARE`` the bound's gradient is
+    $g_k = n_k - N \mathrm{softmax}(\lambda + \nu / 2)_k - (S (\lambda - \mu))_k$ (Blei and Lafferty
+    2007, section 3.1). The step $d$ of :func:`_solve` is taken at the first length $a$ of 1, 1/2,
+    1/4, ... at which the bound gains ``SUFFICIENT`` $a\, g^\top d$ or more (Armijo).
+
+    Args:
+        scratch: ``SHARE`` and ``NU`` are read, ``LAMBDA`` and ``PULL`` moved; ``EXPECTED``,
+            ``CURVE``, ``GRADIENT`` and the rows of the step are overwritten.
+        wide, precision, mass, free: as in the module's docstring.
 
     Returns:
-        What the step promised to first order; zero where no length of it brought enough.
+        $g^\top d$, nats: what the step promised to first order; zero where no length of it brought
+        enough.
     """
     logit = scratch[LAMBDA]
     share = scratch[SHARE]
@@ -335,13 +408,14 @@ def _assign(scratch, rows, columns, counts, ratios):
     s_w$.
 
     Args:
+        scratch: ``LAMBDA`` is read, ``WEIGHT`` and ``SHARE`` are set.
         rows: $\beta$ of the document's words, (words, topics); more rows may follow.
-        columns: the same turned round, (topics, words).
-        counts: $c_w$.
-        ratios: becomes $c_w / s_w$, with exp(lambda) as in ``WEIGHT``.
+        columns: the same turned round, (topics, words); more columns may follow.
+        counts: $c_w$, (words,).
+        ratios: becomes $c_w / s_w$, with exp(lambda) as in ``WEIGHT``, (words,).
 
     Returns:
-        $\sum_w c_w \log s_w$.
+        $\sum_w c_w \log s_w$, nats, float64.
     """
     logit = scratch[LAMBDA]
     weight = scratch[WEIGHT]
@@ -366,7 +440,18 @@ def _assign(scratch, rows, columns, counts, ratios):
 
 @numba.njit(**_JIT)
 def _gaussian_terms(scratch, wide, precision, mass, free):
-    """The bound without the words' part and without what depends on the model alone."""
+    r"""The bound without the words' part and without what depends on the model alone.
+
+    $-N \log\zeta - \tfrac12 (\lambda - \mu)^\top S (\lambda - \mu)
+    + \tfrac12 \sum_k (\log \nu_k - S_{kk} \nu_k)$ (Blei and Lafferty 2007, section 3.1).
+
+    Args:
+        scratch: ``LAMBDA``, ``NU``, ``MEAN`` and ``PULL`` are read, ``EXPECTED`` and ``CURVE`` set.
+        wide, precision, mass, free: as in the module's docstring.
+
+    Returns:
+        Nats, float64.
+    """
     logit = scratch[LAMBDA]
     nu = scratch[NU]
     mean = scratch[MEAN]
@@ -380,7 +465,12 @@ def _gaussian_terms(scratch, wide, precision, mass, free):
 
 @numba.njit(**_JIT)
 def _pull_back(scratch, precision):
-    r"""$S (\lambda - \mu)$ afresh, so that rounding does not add up over rounds."""
+    r"""Set ``PULL`` to $S (\lambda - \mu)$ afresh, so that rounding does not add up over rounds.
+
+    Args:
+        scratch: ``LAMBDA`` and ``MEAN`` are read, ``PULL`` is set, ``STEP`` overwritten.
+        precision: as in the module's docstring.
+    """
     deviation = scratch[STEP]  # free between two steps
     for k in range(deviation.size):
         deviation[k] = scratch[LAMBDA, k] - scratch[MEAN, k]
@@ -392,6 +482,8 @@ def _ascend(scratch, wide, precision, rows, columns, counts, ratios, limits):
     """Rounds of coordinate ascent on one document until its bound stands still.
 
     Args:
+        scratch: ``LAMBDA``, ``NU`` and ``MEAN`` are set by the caller; the first two are moved.
+        wide, precision: as in the module's docstring.
         rows, columns, counts, ratios: as for ``_assign``.
         limits: as for ``ascend_documents``.
 
@@ -429,12 +521,13 @@ def ascend_documents(corpus, model, limits, points, results):
 
     Args:
         corpus: (starts, terms, counts, (first, last)): rows of one compressed document-term matrix,
-            and which to do.
+            (documents + 1,), (nonzeros,) and (nonzeros,), and which to do.
         model: (beta (terms, topics), precision (topics, topics), mean (topics)), padded, of one
             precision.
         limits: (free topics, rounds at most, relative tolerance, constant of the bound).
         points: (lambda, nu), each (documents, topics) padded; overwritten with the result.
-        results: (bound (documents), rounds (documents), ratios (nonzeros)); overwritten.
+        results: (bound in nats, float64 (documents), rounds, int64 (documents), ratios of
+            ``_assign`` (nonzeros)); overwritten.
     """
     starts, terms, counts, (first, last) = corpus
     beta, precision, mean = model
@@ -475,7 +568,8 @@ def expected_words(columns, weights, ratios, beta, out):
 
     Args:
         columns: (starts, documents, entries, (first, last)): the document-term matrix by words, so
-            that each row of ``out`` is written once, and which words to do.
+            that each row of ``out`` is written once, (terms + 1,), (nonzeros,) and (nonzeros,), and
+            which words to do. ``entries`` are places in ``ratios``.
         weights: exp(lambda), (documents, topics), each row up to the factor that its ``ratios``
             carry.
         ratios: counts over word probabilities, (nonzeros), by rows of that matrix.

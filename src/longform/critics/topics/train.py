@@ -153,7 +153,15 @@ def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) 
 
 @numba.njit(cache=True)
 def tausworthe(seed, size):
-    """Uniform numbers in [0, 1) of the GNU Scientific Library's ``taus`` (L'Ecuyer 1996)."""
+    """Uniform numbers in [0, 1) of the GNU Scientific Library's ``taus`` (L'Ecuyer 1996).
+
+    Args:
+        seed: of 32 bits; 0 stands for 1, as there.
+        size: how many numbers.
+
+    Returns:
+        float64 (size,).
+    """
     mask = np.uint64(0xFFFFFFFF)  # the arithmetic is of 32 bits
     # 1. Three states, from the seed by a linear congruential generator.
     state = np.empty(3, np.uint64)
