@@ -90,9 +90,10 @@ def drawing_targets() -> dict[tuple[str, str], str]:
 
 
 def replaced(experiments: Path) -> dict[Number, str]:
-    """Why a printed number that is measured is not compared.
+    """Printed numbers that another instrument than the paper's measures, with the reason for it.
 
-    An instrument of ours stands in the place of the paper's.
+    Args:
+        experiments: the folder of all papers.
     """
     reasons = {}
     for path in sorted(experiments.glob("*/expected.yaml")):
@@ -105,9 +106,13 @@ def replaced(experiments: Path) -> dict[Number, str]:
 
 
 def set_apart(rows: Iterable[list[str]], experiments: Path) -> list[list[str]]:
-    """The rows; some that have a target say why instead of how they are compared.
+    """The rows, with a reason in the last column of those that another instrument measures.
 
-    Those are measured with another instrument than the paper's.
+    That column says how a number is compared, which such a number is not.
+
+    Args:
+        rows: paper, table and name of a printed number first; a row without a target stays.
+        experiments: the folder of all papers.
     """
     reasons = replaced(experiments)
     apart = []

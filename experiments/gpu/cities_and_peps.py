@@ -7,6 +7,7 @@ be 90 MB more to bring, and reads 1,200 articles in minutes.
 
 from typing import Any
 
+from experiments.gpu.frame import READ_OPERATIONS, WEIGHT_BYTES
 from experiments.gpu.scale_job import (
     SMOLLM2_WEIGHTS,
     TINY_SAMPLING,
@@ -59,8 +60,8 @@ def writing_of_a_system(words: str, tokens_of_an_article: int, beside: bool) -> 
     """The articles of one system, whose process shares the card with others."""
     tokens = ARTICLES * tokens_of_an_article
     steps = tokens / AT_ONCE + TAIL
-    operations = 2 * SMOLLM2_WEIGHTS * tokens
-    moved = steps * 4 * SMOLLM2_WEIGHTS
+    operations = READ_OPERATIONS * SMOLLM2_WEIGHTS * tokens
+    moved = steps * WEIGHT_BYTES * SMOLLM2_WEIGHTS
     minutes = steps * STEP / 60 / PROCESSES
     because = f"a share of {steps:.0f} steps of {STEP * 1e3:.0f} ms (measured), six at once"
     return Stage(words, operations, moved, minutes, because, beside)
@@ -70,7 +71,13 @@ def reading() -> Stage:
     """Word PPL of the test texts by all twelve systems."""
     tokens = SYSTEMS * (CITIES["test"] + PEPS["test"])
     because = f"{tokens:.2g} tokens took {READ} s beside two more processes (measured)"
-    return Stage("read articles perplexity", 2 * SMOLLM2_WEIGHTS * tokens, 0, READ / 60, because)
+    return Stage(
+        "read articles perplexity",
+        READ_OPERATIONS * SMOLLM2_WEIGHTS * tokens,
+        0,
+        READ / 60,
+        because,
+    )
 
 
 # What the tiny form overrides of the scale.

@@ -7,6 +7,7 @@ are learnt and read on a processor afterwards, over MiniLM.
 from typing import Any
 
 from experiments.gpu.decoders import STEP
+from experiments.gpu.frame import READ_OPERATIONS, WEIGHT_BYTES
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage
 
 SOURCES = 4  # decoders
@@ -18,8 +19,8 @@ OPENINGS, WRITTEN, STEPS = 120_715, 581_894, 6_082
 
 def writing() -> Stage:
     """The completions of all sections by every decoder, one decoder after another."""
-    operations = SOURCES * 2 * SMOLLM2_WEIGHTS * (OPENINGS + WRITTEN)
-    moved = SOURCES * STEPS * 4 * SMOLLM2_WEIGHTS
+    operations = SOURCES * READ_OPERATIONS * SMOLLM2_WEIGHTS * (OPENINGS + WRITTEN)
+    moved = SOURCES * STEPS * WEIGHT_BYTES * SMOLLM2_WEIGHTS
     minutes = SOURCES * STEPS * STEP / 60
     because = f"{SOURCES} times {STEPS} steps of {STEP * 1e3:.0f} ms (measured)"
     return Stage("complete sources completions", operations, moved, minutes, because)

@@ -5,6 +5,7 @@ writes; the texts are judged on a processor afterwards (``python -m experiments.
 fact checker is a small network beside an index of pages, and minutes of a card are dearer.
 """
 
+from experiments.gpu.frame import READ_OPERATIONS, WEIGHT_BYTES
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage, smollm2_training
 
 STEP = 0.051  # seconds in which a batch of rows gets a token; measured on one H200, alone
@@ -29,8 +30,8 @@ def writing(words: str, prefixes: int, steps: float, rows: float, beside: bool =
     batches = -(-prefixes // BATCH)
     tokens = prefixes * rows * (NEW_TOKENS + PREFIX)
     new_tokens = batches * steps * NEW_TOKENS  # one after another
-    operations = 2 * SMOLLM2_WEIGHTS * tokens
-    moved = new_tokens * 4 * SMOLLM2_WEIGHTS
+    operations = READ_OPERATIONS * SMOLLM2_WEIGHTS * tokens
+    moved = new_tokens * WEIGHT_BYTES * SMOLLM2_WEIGHTS
     minutes = new_tokens * STEP / 60
     batch = f"{steps:.0f} continuations, {STEP * 1e3:.0f} ms a token (measured)"
     because = f"{batches} batches of {batch}"

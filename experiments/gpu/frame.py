@@ -62,6 +62,15 @@ def seconds_of(work: Callable[[], Any], device: torch.device) -> float:
     return time.perf_counter() - started
 
 
+# Floating-point operations of a token for each weight: a product and a sum to read it; to learn
+# from it, twice as many again for the gradients of states and of weights.
+READ_OPERATIONS, LEARN_OPERATIONS = 2, 6
+# Bytes of memory that an update moves for each weight: AdamW reads the weight, its gradient and two
+# moments in float32, and writes all but the gradient.
+UPDATE_BYTES = 7 * 4
+WEIGHT_BYTES = 4  # of a weight in float32, which a step of writing reads
+
+
 @dataclass(frozen=True)
 class Part:
     """A piece of a job: what it costs at least, and what it will take by our assumptions."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.gpu.cities_and_peps import PROCESSES, STEP
 from experiments.gpu.cities_and_peps import TINY_CRITIC as TINY_TITLE_CRITIC
-from experiments.gpu.frame import BRING, Part
+from experiments.gpu.frame import BRING, READ_OPERATIONS, WEIGHT_BYTES, Part
 from experiments.gpu.scale_job import TINY_SAMPLING, ScaleJob, Stage, training_from_nothing
 
 # Layers and width by model, as the scale has them; the largest is trained first.
@@ -73,7 +73,7 @@ def reading(words: str, tokens: float, beside: bool = False) -> Stage:
     """A reading of texts by every network, at a tenth of the measured speed of surprisal."""
     operations, minutes = 0.0, 0.0
     for layers, width in SIZES.values():
-        operations += SYSTEMS * 2 * weights_of(layers, width) * tokens
+        operations += SYSTEMS * READ_OPERATIONS * weights_of(layers, width) * tokens
         minutes += SYSTEMS * (LOAD + tokens / READ_A_SECOND) / 60
     because = f"{tokens:.2g} tokens by {SYSTEMS * len(SIZES)} networks, {LOAD} s to load each"
     because += f" (assumed) and {READ_A_SECOND:,} tokens a second (measured with SmolLM2)"
@@ -92,8 +92,8 @@ def writing() -> tuple[Stage, ...]:
             for titles in TITLES:
                 words = f"generate articles proposals {model} --only {model}-{titles}-seed_{seed}"
                 steps = LONGEST * REDRAWN
-                operations = 2 * weights * ARTICLES * LONGEST
-                moved = steps * 4 * weights
+                operations = READ_OPERATIONS * weights * ARTICLES * LONGEST
+                moved = steps * WEIGHT_BYTES * weights
                 # The deepest network of those that share the card decides.
                 step = deepest * STEP_OF_A_LAYER
                 minutes = steps * step / 60 / PROCESSES

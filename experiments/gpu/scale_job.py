@@ -19,7 +19,7 @@ import torch
 
 from experiments.gpu import stand_ins
 from experiments.gpu.data import DATA, RAW, compress, extract, open_data
-from experiments.gpu.frame import BRING, REPORT, Call, Part
+from experiments.gpu.frame import BRING, LEARN_OPERATIONS, REPORT, UPDATE_BYTES, Call, Part
 from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.files.yaml_dialect import yaml_text
@@ -350,10 +350,10 @@ def smollm2_training(updates: float, tokens: float, padded: float) -> dict[str, 
         tokens: that it reads.
         padded: tokens that go through the network, padding among them.
     """
-    moved = updates * 7 * 4 * SMOLLM2_WEIGHTS
+    moved = updates * UPDATE_BYTES * SMOLLM2_WEIGHTS
     minutes = padded / TRAINED_A_SECOND / 60
     because = f"{padded:.3g} tokens with padding at {TRAINED_A_SECOND:,} a second (measured)"
-    operations = 6 * SMOLLM2_WEIGHTS * tokens
+    operations = LEARN_OPERATIONS * SMOLLM2_WEIGHTS * tokens
     return {"operations": operations, "moved": moved, "minutes": minutes, "because": because}
 
 
@@ -370,8 +370,8 @@ def training_from_nothing(
     """
     multiplied = tokens * weights / (TRAINED_A_SECOND * SMOLLM2_WEIGHTS)
     launched = updates * layers * LAUNCHED_LAYER
-    operations = 6 * weights * tokens
-    moved = updates * 7 * 4 * weights
+    operations = LEARN_OPERATIONS * weights * tokens
+    moved = updates * UPDATE_BYTES * weights
     because = f"{tokens:.3g} tokens, of {updates:.0f} updates: the card multiplies {multiplied:.0f}"
     because += f" s at SmolLM2's speed, the host launches {launched:.0f} s (both measured)"
     minutes = max(multiplied, launched) / 60

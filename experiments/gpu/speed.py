@@ -20,7 +20,16 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from benchmarks.sampling import NEVER, OVERLAP, Ours, Peer
 from benchmarks.sampling import make_network as long_document_network
-from experiments.gpu.frame import REPORT, Call, Job, Part, seconds_of
+from experiments.gpu.frame import (
+    LEARN_OPERATIONS,
+    READ_OPERATIONS,
+    REPORT,
+    UPDATE_BYTES,
+    Call,
+    Job,
+    Part,
+    seconds_of,
+)
 from experiments.gpu.training import Recipe, Rows, Training, network_logits
 from longform.decoding.exact_sampling import calibrated
 from longform.decoding.long_documents import Draft, Sampling, sample
@@ -314,8 +323,8 @@ def small_training(call: Call, size: Sizes) -> None:
             f"training 18.94 M, batch {batch}",
             seconds,
             dict.fromkeys(seconds, tokens),
-            operations=6 * weights(network) * tokens,
-            moved=size.updates * 7 * 4 * weights(network),
+            operations=LEARN_OPERATIONS * weights(network) * tokens,
+            moved=size.updates * UPDATE_BYTES * weights(network),
         )
 
 
@@ -383,7 +392,7 @@ def large_training(call: Call, size: Sizes) -> None:
     sides = {"ours": partial(training.advance, size.large_updates)}
     seconds = turns(sides, size.rounds, call.device)
     tokens = total_tokens(texts)
-    operations = 6 * weights(network) * tokens
+    operations = LEARN_OPERATIONS * weights(network) * tokens
     add_sides(
         call,
         "training 135 M",
@@ -573,7 +582,7 @@ def surprisal(call: Call, size: Sizes) -> None:
         "surprisal",
         seconds,
         dict.fromkeys(seconds, tokens),
-        operations=2 * weights(network) * tokens,
+        operations=READ_OPERATIONS * weights(network) * tokens,
         equal_decisions=int(equal.sum()),
         pairs=size.pairs,
         largest_difference_bits=largest_difference(scores["ours"], scores["minicons"]),

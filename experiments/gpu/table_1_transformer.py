@@ -21,7 +21,16 @@ import numpy as np
 import torch
 
 from experiments.gpu.costs import host_cost
-from experiments.gpu.frame import REPORT, Call, Job, Part
+from experiments.gpu.frame import (
+    LEARN_OPERATIONS,
+    READ_OPERATIONS,
+    REPORT,
+    UPDATE_BYTES,
+    WEIGHT_BYTES,
+    Call,
+    Job,
+    Part,
+)
 from experiments.gpu.training import Recipe, Rows, Training
 from longform.critics.perplexity.read import read as read_log_probs
 from longform.critics.perplexity.score import LogProbs, Perplexity
@@ -232,8 +241,8 @@ def training_part(run: Run, chosen: Sizes) -> Part:
     recipe, weights = run.recipe, weights_of(chosen)
     host = host_cost(chosen.shape["n_layer"])
     tokens = recipe.batch * recipe.updates * tokens_of_a_text(chosen)
-    operations = 6 * weights * tokens
-    moved = recipe.updates * 7 * 4 * weights
+    operations = LEARN_OPERATIONS * weights * tokens
+    moved = recipe.updates * UPDATE_BYTES * weights
     seconds_of_products = operations / (SHARE * 8e14)
     seconds_of_kernels = recipe.updates * host.kernels * KERNEL_SECONDS
     unrecorded_minutes = recipe.updates * host.seconds / 60
@@ -252,8 +261,9 @@ def measurement_part(run: Run, chosen: Sizes) -> Part:
     times, weights = len(run.points), weights_of(chosen)
     sampled_tokens = times * chosen.samples * tokens_of_a_text(chosen)
     name = f"{times} times {chosen.samples:,} samples and the test texts"
-    operations = 2 * weights * 2 * sampled_tokens
-    moved = times * corpus_settings(chosen)["steps"] * 4 * weights
+    # Beside the samples as many test texts go through the network.
+    operations = READ_OPERATIONS * weights * 2 * sampled_tokens
+    moved = times * corpus_settings(chosen)["steps"] * WEIGHT_BYTES * weights
     because = f"{MEASUREMENT_SECONDS:.0f} s each on an H100 alone"
     return Part(name, operations, moved, times * MEASUREMENT_SECONDS / 60, because)
 
@@ -433,8 +443,8 @@ class Study:
         self.call.report.add(
             f"train {self.title}: update {training.update}",
             seconds,
-            operations=6 * weights * tokens,
-            moved=stretch * 7 * 4 * weights,
+            operations=LEARN_OPERATIONS * weights * tokens,
+            moved=stretch * UPDATE_BYTES * weights,
             tokens_a_second=tokens / seconds,
             ms_an_update=1e3 * seconds / stretch,
             **losses,
@@ -513,7 +523,7 @@ class Study:
         self.call.report.add(
             f"sample {self.title}: update {update}",
             seconds,
-            operations=2 * weights_of(self.chosen) * tokens,
+            operations=READ_OPERATIONS * weights_of(self.chosen) * tokens,
             tokens_a_second=tokens / seconds,
         )
         return generation.documents

@@ -7,7 +7,7 @@ and translations may not.
 
 from typing import Any
 
-from experiments.gpu.frame import BRING, Part
+from experiments.gpu.frame import BRING, LEARN_OPERATIONS, READ_OPERATIONS, WEIGHT_BYTES, Part
 from experiments.gpu.scale_job import ScaleJob, Stage, training_from_nothing
 
 LAYERS, WIDTH, INNER, SUBWORDS, POSITIONS = 6, 512, 2_048, 40_000, 1_026
@@ -43,7 +43,7 @@ def training(network: str) -> Stage:
     weights = weights_of(network)
     updates = PAIRS * PASSES / BATCH
     cost = training_from_nothing(weights, 2 * LAYERS, updates, PADDED * PASSES)
-    cost["operations"] = 6 * weights * TOKENS * PASSES  # padding left out
+    cost["operations"] = LEARN_OPERATIONS * weights * TOKENS * PASSES  # padding left out
     for name in ("operations", "moved", "minutes"):
         cost[name] *= SEEDS
     cost["minutes"] += SEEDS * START / 60
@@ -60,8 +60,8 @@ def translating(network: str) -> Stage:
     seconds = steps * LAYERS * STEP_OF_A_LAYER
     minutes = SEEDS * (seconds + START) / 60
     because = f"{SEEDS} times {steps} steps of {LAYERS} layers (measured with 30), {START} s around"
-    operations = SEEDS * 2 * weights * tokens
-    moved = SEEDS * steps * 4 * weights
+    operations = SEEDS * READ_OPERATIONS * weights * tokens
+    moved = SEEDS * steps * WEIGHT_BYTES * weights
     words = f"generate languages languages {network}"
     return Stage(words, operations, moved, minutes, because)
 

@@ -71,11 +71,15 @@ Stories = tuple[list[Document], dict[str, np.ndarray]]
 
 
 def hanna(stories: Path, rated: Path) -> Stories:
-    """The human stories, and the marks of each criterion.
+    """The human stories, and people's ratings of each.
 
     Args:
         stories: ``hanna_llm_stories.csv``.
         rated: ``hanna_metric_scores_llm.csv``.
+
+    Returns:
+        The stories, each in one untitled section; and by criterion the ratings, 1 to 5, float64
+        (stories, raters).
 
     Raises:
         InputError: no row of human stories, or lists that are not about these stories in this
@@ -87,18 +91,18 @@ def hanna(stories: Path, rated: Path) -> Stories:
         if document.id.endswith("-human"):
             text = " ".join([section.text for section in document.sections])
             documents.append(replace(document, sections=(Section(None, text),)))
-    # 2. Their marks.
+    # 2. Their ratings.
     human = _human_row(rated)
     lengths = _listed(human, LENGTH, rated)
     sizes = {len(lengths)}
-    marks = {}
+    ratings = {}
     for key, criterion in CRITERIA.items():
         by_rater = []
         for rater in RATERS:
             by_rater.append(_listed(human, f"Human {rater} {key}", rated))
             sizes.add(len(by_rater[-1]))
-        marks[criterion] = by_rater
-    # 3. Both are of the same stories.
+        ratings[criterion] = by_rater
+    # 3. Both files are of the same stories: as many, and of nearly the lengths that are listed.
     if sizes != {len(documents)}:
         raise InputError(
             f"{rated}: the row Human has not {len(documents)} marks of each rater; give files of "
@@ -112,7 +116,7 @@ def hanna(stories: Path, rated: Path) -> Stories:
             "one release"
         )
     tables = {}
-    for criterion, by_rater in marks.items():
+    for criterion, by_rater in ratings.items():
         tables[criterion] = np.array(by_rater, dtype=np.float64).T
     return documents, tables
 

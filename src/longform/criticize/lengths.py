@@ -111,22 +111,25 @@ def cut_to_equal_lengths(
 
 
 def _counterparts(lengths: Lengths, documents: Sequence[Document], other: Lengths) -> Lengths:
-    """The length on the other side of each text's rank.
+    """For each text the length that the other side has at the same quantile.
 
     Args:
-        lengths: of ``documents``.
+        lengths: of ``documents``, int64 (texts,).
         documents: one side.
-        other: lengths of the other side, in any order.
+        other: lengths of the other side, in any order, int64 (other texts,).
+
+    Returns:
+        Lengths of the other side in the order of ``documents``, int64 (texts,).
     """
     # 1. Order by length, then by a hash of the words.
     digests = []
     for document in documents:
         digests.append(hashlib.blake2b(document.text.encode(), digest_size=8).digest())
     order = sorted(range(len(lengths)), key=lambda row: (lengths[row], digests[row]))
-    # 2. The share of texts before the middle of each one picks a text of the other side.
-    shares = np.empty(len(lengths))
-    shares[order] = (np.arange(len(lengths)) + 0.5) / len(lengths)
-    ranks = np.floor(shares * len(other)).astype(np.int64)
+    # 2. The quantile at the middle of each text's place in this order picks a text of the other.
+    quantiles = np.empty(len(lengths))
+    quantiles[order] = (np.arange(len(lengths)) + 0.5) / len(lengths)
+    ranks = np.floor(quantiles * len(other)).astype(np.int64)
     return np.sort(other)[ranks]
 
 

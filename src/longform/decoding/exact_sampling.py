@@ -65,9 +65,14 @@ class Referee:
 
     @torch.no_grad()
     def logits(self, context: Tensor, positions: int = 1) -> Tensor:
-        """Float64 logits after the last ``positions`` tokens of one context (token,).
+        """Logits after the last tokens of one context.
 
-        (positions, vocabulary).
+        Args:
+            context: tokens, int64 (tokens,).
+            positions: how many of them, from the end.
+
+        Returns:
+            float64 (positions, vocabulary).
         """
         with in_double(self.network):
             output = self.network(
@@ -78,7 +83,14 @@ class Referee:
     def decide(self, context: Tensor, seen: Tensor, words: Tensor, rule: Truncation) -> int:
         """The draw that defines the text.
 
-        What float32 had ``seen`` (vocabulary,) is checked against the margin.
+        Args:
+            context: tokens, int64 (tokens,).
+            seen: float32 logits behind it, (vocabulary,), whose error may raise the margin.
+            words: of the position, int32 (2,), see :func:`keys`.
+            rule: what is done to the logits.
+
+        Returns:
+            A token.
         """
         exact = self.logits(context)
         self.called += 1
@@ -156,13 +168,15 @@ def _leaders(scores, weights, words):  # pragma: no cover - compiled
         for v in range(vocabulary):
             first = _mixed_word(np.uint32(np.uint32(v * STEP) + words[row, 0]))
             bits[v] = _mixed_word(first ^ words[row, 1])
-        # 2. The best and the second, which sets the bar.
+        # 2. The best and the second, whose exponential is the bar.
         best = -np.inf
         second = -np.inf
         bar = 0.0
         for v in range(vocabulary):
+            # tail is u = bits / 2^32, or 1 - u where u is above 1/2; half a step keeps it above 0.
             upper = bits[v] >= np.uint32(0x80000000)
             tail = ((4294967296.0 - bits[v] if upper else bits[v]) + 0.5) * 2.0**-32
+            # E is at least tail, and of a u above 1/2 at least log 2.
             if (0.6931 if upper else tail) * bar > weights[row, v]:
                 continue
             score = scores[row, v] - np.log(-np.log(tail) if upper else -np.log1p(-tail))
@@ -277,14 +291,17 @@ def in_double(network: torch.nn.Module) -> Iterator[None]:
 
 
 def _to_double(module: torch.nn.Module, _: Any) -> None:
+    """Hook: a module's own weights become float64 before it is called."""
     _cast(module, torch.float64)
 
 
 def _to_float(module: torch.nn.Module, *_: Any) -> None:
+    """Hook: they become float32 again behind the call."""
     _cast(module, torch.float32)
 
 
 def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
+    """Convert a module's own floating-point weights and buffers, not those of modules in it."""
     for tensor in (*module._parameters.values(), *module._buffers.values()):
         if tensor is not None and tensor.is_floating_point():
             tensor.data = tensor.data.to(dtype)

@@ -540,7 +540,7 @@ def source_detection(
         InputError: a source without a known text.
     """
     names = (HUMAN, *sources)
-    detector = SourceDetection(_known_values(value, names, train))
+    detector = SourceDetection(_training_values(value, names, train))
     statistics = _values_by_source(value, names, documents)
     rng = generator("source detection", *names)
     records = [
@@ -585,10 +585,21 @@ def source_detection(
     return records
 
 
-def _known_values(
+def _training_values(
     value: Callable[[Any], float], names: Names, train: AllSides
 ) -> dict[str, np.ndarray]:
-    """By source the finite numbers of the known texts. Raises InputError: a source has none."""
+    """The number of each training text of each source, those left out where it is not finite.
+
+    Args:
+        value: the number of a text, such as a score.
+        names: the sources, people among them.
+        train: documents with a text of each source.
+
+    Returns:
+        By source float64 (texts,), in the order of the documents.
+
+    Raises InputError: a source has no finite number.
+    """
     by_source = {}
     for name in names:
         values = np.array([value(document.text(name)) for document in train])

@@ -573,11 +573,13 @@ def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:
 def compacted(model: SemiMarkovLM) -> SemiMarkovLM:
     """The same model without its n-grams of probability zero.
 
-    Short ones stay, so that new text can be spelt in them.
+    Those of ``SPELLING`` tokens or fewer stay, so that new text can be spelt in them.
     """
+    # 1. Which rows of the table stay; rows are in order of length.
     ngrams = model.ngrams
     stays = np.array(model.joint.any(axis=1))
     stays[: ngrams.starts[min(SPELLING, ngrams.max_duration)]] = True
+    # 2. Each length begins behind the rows that stay of all shorter ones; the others are dropped.
     starts = np.concatenate([[0], np.cumsum(stays)])[ngrams.starts]
     dropped = ngrams.dropped + np.diff(ngrams.starts) - np.diff(starts)
     fewer = NgramTable(ngrams.tokens, ngrams.keys[stays], starts, dropped)

@@ -65,8 +65,8 @@ def _combine(
 ):  # pragma: no cover - compiled
     r"""$o(z) \propto \sum_i e^{s_i} v_i(z) W[g_i, z]$, the inner sum of both recursions.
 
-    The sum over the lengths of a segment in $\alpha_t$ or $e_t$ of :mod:`longform.hsmm.compiled`, for
-    one position of one sequence.
+    The sum over the lengths of a segment in $\alpha_t$ or $e_t$ of :mod:`longform.hsmm.compiled`,
+    for one position of one sequence.
 
     Args:
         parts: int64 (parts,), the g: rows of ``joint``, negative for none; overwritten.
@@ -255,7 +255,7 @@ def backward_step(
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
 def weigh_rows(vectors, exponents, limit):  # pragma: no cover - compiled
-    r"""$v_r \leftarrow e^{\min(x_r, \mathrm{limit})} v_r$; a row with $x_r$ of -700 or less becomes 0.
+    r"""$v_r \leftarrow e^{\min(x_r, \mathrm{limit})} v_r$, or 0 where $x_r$ is -700 or less.
 
     Args:
         vectors: v, (rows, Z), float32 or float64; changed in place.

@@ -70,12 +70,15 @@ def orders_of(document: Document, shuffles: int, seed: int) -> tuple[list[str], 
 def costs_of_orders(
     texts: Sequence[tuple[list[str], list[str]]], tokenizer: Any, reader: LogProbReader, size: int
 ) -> list[SentenceCosts]:
-    """Costs of texts under an open model.
+    """What each text costs an open model, nats a token, in its own order and in others.
 
     Args:
         texts: sentences of each, and the text in other orders.
         tokenizer, reader: of the model.
         size: tokens of a window; a longer text is read in windows that overlap.
+
+    Returns:
+        The costs of each text, in the order of ``texts``.
     """
     # 1. Every text in its own order, then in others.
     rows = []

@@ -158,7 +158,7 @@ class Encoder:
             texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
         tokens = zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
-        # 3. Back to conditions.
+        # 3. Back to conditions: each row takes the tokens of its own utterances, which come next.
         return [self._row(source, tokens) for source in sources]
 
     def _source(self, contents: Sequence[str]) -> Source:

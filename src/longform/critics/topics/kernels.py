@@ -269,8 +269,8 @@ def _solve(scratch, wide, precision, mass):
     r"""Solve the Newton system by preconditioned conjugate gradients.
 
     The system is $(S + \mathrm{diag}(q) - q q^\top / N)\, d = g$ with $q$ in ``CURVE`` and $g$ in
-    ``GRADIENT``; ``STEP`` becomes $d$ and ``STEP_PULL`` becomes $S d$. Its matrix is minus the second
-    derivative of the bound in $\lambda$ with the words' assignments fixed.
+    ``GRADIENT``; ``STEP`` becomes $d$ and ``STEP_PULL`` becomes $S d$. Its matrix is minus the
+    second derivative of the bound in $\lambda$ with the words' assignments fixed.
 
     Args:
         scratch: the rows named above; ``RESIDUAL`` to ``BENT`` are overwritten.
