@@ -102,6 +102,12 @@ _WORD_BEFORE = re.compile(r"([^\W\d_]+)\s+$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
 _ITEM = re.compile(r"[*#(]*(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[IVX]+|[ivx]+)$")
+# The sign of a list item with its stop, where a line begins or behind a colon.
+_ITEM_LINE = re.compile(
+    r"(?:^|: )[^\S\n]*[*#(]*(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[IVX]+|[ivx]+)[.)]\s", re.MULTILINE
+)
+# A number in Roman numerals: "Henry VIII. was"
+_ROMAN = re.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,20}}([^\W_]+)")
 _NAME = rf"[{_UPPER}][\w’'.-]*"
 # 'Uncle Sam asked'
@@ -111,9 +117,15 @@ _SPEAKER = re.compile(
 _BRACKET = re.compile(r"(?P<opening>(?<![^\s\"“(])[(\[](?=\S))|[)\]]")  # no emoticon opens one
 _MOST_ASIDE = 400  # characters of a bracket within a sentence
 _MOST_TITLE = 80  # characters of a quoted title
+_MOST_ITEM = 1000  # characters of a list item without a stop
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
 # "(1965)", or a bracket before a lower-case word
 _ASIDE = re.compile(rf"\s*\((?:\d{{4}}\)|[^()\n]{{0,120}}\)\s+[{_LOWER}])")
+_EMOJI = "[☀☹☺♥⚡✅✨❤⭐\U0001f1e6-\U0001faff]"
+# With what changes or joins them; a blank may stand before the first.
+_EMOJI_BEHIND = re.compile(rf"[^\S\n]?(?:{_EMOJI}[\ufe0f\u200d]*)+(?=\s|$)")
+_BEGINS_WITH_EMOJI = re.compile(_EMOJI)
+_BRACKET_APART = re.compile(r"\s[)\]](?=\s|$)")
 _QUOTE_APART = re.compile(r"\s\"(?=\s|$)")
 _CLOSING_QUOTE_APART = re.compile(r"\s(?:\"|''|”)\s")
 
@@ -170,6 +182,12 @@ def _sentence_end(text: str, start: int, stop: re.Match[str], caseless: bool) ->
     end = stop.end()
     if stop["blank"]:
         return end
+    bracket = _BRACKET_APART.match(text, end)
+    if bracket and _opens_with_bracket(text, start, end):
+        end = bracket.end()
+        following = _next_visible(text, end)
+        goes_on = text[following : following + 1].islower() and not caseless
+        return None if goes_on or _continues(text, end) else end
     if _continues(text, end):
         return None
     if stop["wide"] is not None:
@@ -183,6 +201,10 @@ def _sentence_end(text: str, start: int, stop: re.Match[str], caseless: bool) ->
     if quote and text.count('"', start, end) % 2:
         end = quote.end()
         return None if _continues(text, end) else end
+    # An emoji behind the stop belongs to the sentence, unless each sentence begins with one.
+    emoji = _EMOJI_BEHIND.match(text, end)
+    if emoji and not _BEGINS_WITH_EMOJI.match(text, start):
+        return emoji.end()
     return end
 
 
@@ -213,6 +235,18 @@ def _continues(text: str, end: int) -> bool:
     if following == len(text) or _BLANK_LINE.match(text, end, following):
         return False
     return text[following] in _NEVER_FIRST or (text[end - 1] in "」』" and text[following] == "と")
+
+
+def _opens_with_bracket(text: str, start: int, end: int) -> bool:
+    """Whether a sentence opens with a bracket that is alone open where it ends.
+
+    In tokenised text it is closed behind the stop and a blank: "( It rained . ) We left ."
+    """
+    if text[start] not in "([":
+        return False
+    opened = text.count("(", start, end) + text.count("[", start, end)
+    closed = text.count(")", start, end) + text.count("]", start, end)
+    return opened == closed + 1
 
 
 def _ends_glued(text: str, start: int, stop: re.Match[str]) -> bool:
@@ -370,6 +404,8 @@ def _full_stop_ends(
     # "12. The town", "b. The town", "P.S. We left": what a sentence is called is no sentence
     if alone and (_ITEM.match(word) or acronym):
         return False
+    if _ITEM.match(word) and _in_list(text, start, last_word.start()):
+        return False
     before = _WORD_BEFORE.search(text, max(start, last_word.start() - 20), last_word.start())
     noun = before[1].lower() if before else ""
     # "Figure 1. The town", "Table A. The town"
@@ -411,10 +447,25 @@ def _full_stop_ends(
         return (starts or unit) and not number and not after[:1].islower()
     if after[:1].islower() and not caseless:
         # "it closed. they left" ends; after an abbreviation that is not listed, which seldom has a
-        # vowel, it does not
+        # vowel, it does not; nor does it after "Henry VIII."
+        if _ROMAN.fullmatch(word):
+            return False
         pronounced = bool(set(folded) & set("aeiouy")) or not word.isascii()
         return len(word) > 2 and word.isalpha() and folded not in ABBREVIATIONS and pronounced
     return True
+
+
+def _in_list(text: str, start: int, position: int) -> bool:
+    """Whether what stands at ``position`` begins a line below one that begins as an item does.
+
+    "1. One thing\\n2. Another" is a list whose items have no stops: its second number ends nothing.
+    """
+    line = text.rfind("\n", start, position) + 1
+    if line <= start or text[line:position].strip():
+        return False
+    if _ITEM_LINE.match(text[start : start + 20]):
+        return True
+    return _ITEM_LINE.search(text, max(start, line - _MOST_ITEM), line) is not None
 
 
 def _one_phrase(opening: str) -> bool:

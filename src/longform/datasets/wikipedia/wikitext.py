@@ -64,6 +64,8 @@ _LINK_BRACKETS = re.compile(r"\[\[|\]\]")
 # Single brackets may stand in a link's text, not in its target.
 _LINK_TEXT = r"(?:[^\[\]|]|\[(?!\[)|\](?!\]))*"
 _PIPED = re.compile(rf"\[\[(?:[^\[\]|]*\|)?(?:{_LINK_TEXT}\|)*({_LINK_TEXT})\]\]")
+# Bold, italic, a tag or a quotation mark ends a link's address as a blank does.
+_ADDRESS_END = re.compile(r"(\[(?:https?:|ftp:|//)(?:(?!'')[^\s\[\]<\"]){1,2000})(?=''|[<\"])")
 _OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\]]*)\]")
 _SWITCHES = re.compile(
     r"__(?:NOTOC|FORCETOC|TOC|NOEDITSECTION|NEWSECTIONLINK|NONEWSECTIONLINK|NOGALLERY|HIDDENCAT"
@@ -219,7 +221,7 @@ def seen_part(wikitext: str, holes: Holes | None = None) -> str:
     text = without_templates(text, holes)
     text = _UNCLOSED.sub(BREAK, text)
     text = _UNMATCHED.sub(GONE, text)
-    text = without_html(text)
+    text = without_html(_ADDRESS_END.sub(r"\1 ", text))
     # 2. Links that are not seen where they stand, and short forms of others.
     text = without_media(text)
     text = _INTERLANGUAGE.sub(GONE, text)
