@@ -387,9 +387,15 @@ def areas(blame: list[np.ndarray], all_stories: Sequence[Story], kind: str) -> n
 
 
 def mean_area(name: str, shares: np.ndarray) -> dict[str, Any]:
-    """Mean of the stories' areas with a 95 % interval over stories.
+    """Mean of the stories' areas with a 95 % interval over stories, and a test against 1/2.
 
-    A test of one half flips signs.
+    Args:
+        name: of the scorer, after which resamples and sign flips are drawn.
+        shares: :func:`areas`, float64 (stories,).
+
+    Returns:
+        ``area``, its interval ``low`` and ``high``, ``p_value`` of a two-sided test that flips the
+        signs of area - 1/2, and how many ``stories``.
     """
 
     def mean_of(rows: np.ndarray) -> float:

@@ -85,6 +85,7 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
         )
 
     def alone(item: Any) -> None:
+        """What a process does: the work of one item; input that cannot be used ends it."""
         die_with_parent()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, and that this one
         try:

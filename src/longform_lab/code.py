@@ -167,6 +167,7 @@ def _of_predictions(entry: Mapping[str, Any]) -> Iterator[Request]:
 
 
 def _of_scores(entry: Mapping[str, Any]) -> Iterator[Request]:
+    """The settings of the metrics and evaluations that an entry lists."""
     for kind, entries in _mappings(entry.get("scores")):
         registry: Mapping[str, type[Settings]] = METRICS
         if kind == "evaluations":

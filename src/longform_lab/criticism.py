@@ -115,6 +115,7 @@ def _files(experiment: Experiment, study: str, entry: Entry) -> dict[System, Pat
 
 
 def _entry(experiment: Experiment, study: str, critic: str, name: str) -> Entry:
+    """A way to read texts, by study, critic and name. Raises ConfigError: it has no splits."""
     keys = (study, "critics", critic, "predictions", name)
     key = ".".join(keys)
     placed, reading = parse_kind(READINGS, ReadingPlacement, experiment.settings(*keys), key)

@@ -290,8 +290,14 @@ class _QuestionInputs:
 
 
 def answer(experiment: Experiment, entry: Entry) -> list[Record]:
-    """Records of one scorer that answers a question that is asked of any critic."""
-    # 1. The texts that are asked about, and those that the metric learns from.
+    """Records of one scorer that answers a question that is asked of any critic.
+
+    Args:
+        experiment: has the predictions.
+        entry: its kind is the question: preferred orders, people's ratings, or corruptions.
+    """
+    # 1. The texts that are asked about, and those that the metric learns from. Where the entry
+    # names none they are the question's corpus, and the one that ``read_as`` gives for it.
     placed: QuestionPlacement = entry.placed
     settings: MetricSettings = entry.settings
     corpus = placed.corpus or QUESTIONS[entry.kind]

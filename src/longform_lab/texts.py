@@ -109,6 +109,7 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
 
     # 2. Its systems, several at a time where the machine has room.
     def train(system: System) -> None:
+        """Train one system, unless an earlier run finished it."""
         name = f"language_model {study} {corpus} {system.folder}"
         result = experiment.data / system.checkpoint
         with resumable(experiment, name, settings_of_work, *inputs_of_work) as scratch:
@@ -150,6 +151,7 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
 
     # Systems of a model, several at a time where the machine has room.
     def write(system: System) -> None:
+        """Let one system write its texts, unless an earlier run finished them."""
         name = f"generate {study} {corpus} {system.folder}"
         checkpoint = experiment.data / system.checkpoint
         result = experiment.data / system.texts

@@ -184,6 +184,7 @@ class SentenceWriter:
         return frame
 
     def _lead(self, frame: Frame) -> None:
+        """Open a sentence by a lead, with some probability; never two dates in one sentence."""
         draws = self.page.draws
         if self.style.leads and draws.uniform() <= LEAD_PROBABILITY:
             lead = draws.pick(self.style.leads)

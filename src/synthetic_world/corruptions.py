@@ -272,6 +272,7 @@ def _misconnected(context: Context) -> str:
 
 
 def _contradicted(context: Context) -> str:
+    """A sentence and its denial; a name keeps its capital in the denial."""
     text = context.sentence.text
     first, second = text.split(" ", 2)[:2]
     is_name = first in PROPER or (first in lexicon.PREFIXES and second in PROPER)

@@ -107,12 +107,21 @@ def expected_column_log_probability(sentences: int) -> float:
 
     $(E[\log P] - P_0 \log P_0) / (1 - P_0)$, where $P_0$ is the probability of a column that is
     absent throughout.
+
+    Args:
+        sentences: roles in a column, one or more.
+
+    Returns:
+        Nats.
     """
+    # 1. Over all columns, by the chain rule: of the first role, and of each step given the one
+    # before, whose distribution moves along.
     state, total = START, float((START * np.log(START)).sum())
-    row_entropy = (TRANSITIONS * np.log(TRANSITIONS)).sum(axis=1)
+    log_prob_of_step = (TRANSITIONS * np.log(TRANSITIONS)).sum(axis=1)
     for _ in range(sentences - 1):
-        total += float((state * row_entropy).sum())
+        total += float((state * log_prob_of_step).sum())
         state = (state[:, None] * TRANSITIONS).sum(axis=0)
+    # 2. Without the column that nobody sees.
     absent = column_log_probability([ABSENT] * sentences)
     return (total - np.exp(absent) * absent) / (1.0 - np.exp(absent))
 

@@ -41,12 +41,15 @@ def test_probabilities_equal_hand_counts_over_v_plus_two_columns():
     by_hand = [(4 + 1) / (4 + 5), (3 + 1) / (4 + 5), (2 + 1) / (4 + 5)]
     assert [probability[3, 0], probability[0, 1], probability[1, 4]] == pytest.approx(by_hand)
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, atol=1e-12)
+    # Perplexity is over the transitions of all chains, not a mean over chains.
     units = chains("ab", "cccccb")
-    statistics = critic.sufficient_statistics(units)
-    ratio = math.exp(-statistics.total("logprob") / statistics.total("transitions"))
-    mean = np.mean([critic.score_of(critic.sufficient_statistics([unit])) for unit in units])
-    assert critic.score_of(statistics) == pytest.approx(ratio)
-    assert abs(mean - ratio) > 0.1
+    of_ab = [5 / 9, 4 / 9, 3 / 9]
+    of_cccccb = [1 / 9, 1 / 8, 1 / 8, 1 / 8, 1 / 8, 2 / 8, 3 / 9]
+    perplexity = math.prod([*of_ab, *of_cccccb]) ** (-1 / 10)
+    assert critic.score_of(critic.sufficient_statistics(units)) == pytest.approx(perplexity)
+    assert critic.score_of(critic.sufficient_statistics(units[:1])) == pytest.approx(
+        math.prod(of_ab) ** (-1 / 3)
+    )
 
 
 def test_unknown_titles_and_invalid_chains_are_counted_and_never_scored():

@@ -103,6 +103,7 @@ def criticize(
     so_far = ResultsSoFar(Path(results) if results is not None else None, documents, options)
 
     def judge_or_take_back(panel: Panel) -> CriticResult:
+        """An earlier run's result of this critic, else a new one, which is saved."""
         result = so_far.find(panel)
         if result is None:
             result = judge(panel, texts, seed)

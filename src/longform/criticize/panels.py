@@ -179,6 +179,13 @@ class Latest:
         self.waiting = 0  # critics that have not read these texts yet
 
     def __call__(self, texts: Sequence[Excerpt]) -> list[Any]:
+        """What the reader makes of the texts, read again only where they are others than before.
+
+        Behind the last of the users the units are forgotten, so that their memory is freed.
+
+        Args:
+            texts: compared by identity, not by their words.
+        """
         if texts is not self.texts or not self.waiting:
             self.texts, self.units, self.waiting = texts, self.reader(texts), self.users
         units = self.units
@@ -266,6 +273,7 @@ def _persons() -> Panel:
     critic = Coreference()
 
     def check_persons(chains: Sequence[PersonChain]) -> None:
+        """Raises InputError: a side has too few texts that mention a person twice."""
         num_texts = {"real": 0, "generated": 0}
         num_peopled = {"real": 0, "generated": 0}
         for chain in chains:
@@ -439,6 +447,7 @@ def _sentence_path(
         return paths
 
     def spans(document: Document, _: Any, parts: np.ndarray) -> Spans:
+        """Where the sentences stand in the text that the parts of a path are about."""
         in_text: Spans = []
         for start, section in zip(section_starts(document), document.sections, strict=True):
             for begin, end in sentences(section.text):

@@ -260,6 +260,7 @@ def criticize_systems(
     so_far = ResultsSoFar(path, sides.documents(), options, paired)
 
     def judge_or_take_back(panel: Panel) -> CriticOnSystems:
+        """An earlier run's result of this critic, else a new one, which is saved."""
         record = so_far.find_record(panel)
         if record is not None:
             return result_from(panel, record)

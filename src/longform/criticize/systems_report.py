@@ -117,6 +117,7 @@ def plan_rows(plans: Sequence[Plan], systems: Sequence[str]) -> Rows:
 
 
 def _with_interval(estimate: Estimate) -> str:
+    """A value with its interval, such as ``1.2 [1, 1.5], 3 left out``."""
     interval = "(one text)"
     if estimate.units > 1:
         interval = f"[{short(estimate.low)}, {short(estimate.high)}]"
@@ -262,6 +263,7 @@ def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
     """
 
     def draw(canvas: Any) -> None:
+        """Draw a dot for each system and critic; a row is 1 high."""
         axes = canvas.subplots()
         names = list(criticism.systems)
         # 1. A line for each critic, the first at the top, and the systems below each other on it.

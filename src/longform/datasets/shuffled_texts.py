@@ -261,6 +261,7 @@ def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
     """A sentence with its pronouns or its connectives replaced."""
 
     def other_sense(match: re.Match[str]) -> str:
+        """The match with a connective, drawn evenly, of another sense and the same word class."""
         groups = CONJUNCTIONS if match[0][0] == " " else ADVERBIALS
         others: list[str] = []
         for words in groups.values():

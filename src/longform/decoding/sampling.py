@@ -266,6 +266,9 @@ class TokenStream:
 
         A row that gets fewer than another reads its own last ones again, so that no padding stands
         within a row.
+
+        Args:
+            added: tokens of each row, none or more; afterwards ``logits`` are those behind them.
         """
         new = padded(added, PAD, "left").to(self.ids.device)
         width, before = new.shape[1], self.ids.shape[1]

@@ -405,6 +405,7 @@ def expectation(
 
     @without_denormals()
     def add(number: int) -> None:
+        """Scan a block and add it to the totals behind all blocks before it."""
         members = blocks[number]
         try:
             # Blocks are scanned side by side, and added in order: each waits for the one before it.

@@ -50,6 +50,7 @@ def positions(network: Any) -> int | None:
 
 
 def _configured_positions(config: Any) -> int | None:
+    """Positions that a configuration names, in tokens; None where it names none."""
     for name in POSITION_NAMES:
         value = getattr(config, name, None)
         if isinstance(value, int) and value > 0:

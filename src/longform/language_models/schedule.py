@@ -277,6 +277,7 @@ class TrainingBatches(Sampler[list[int]]):
         return self.batches
 
     def __iter__(self) -> Iterator[list[int]]:
+        """Numbers of the items of each batch of this process; each epoch has an order by seed."""
         orders: dict[int, Any] = {}
         for step in range(self.part * self.batches, (self.part + 1) * self.batches):
             # Draws are numbered over all processes and passes.
@@ -310,6 +311,7 @@ class ValidationBatches(Sampler[list[int]]):
         return math.ceil(self.batches / self.world)
 
     def __iter__(self) -> Iterator[list[int]]:
+        """Numbers of the items of each batch of this process, in order."""
         for step in range(len(self)):
             process = rank() if self.world > 1 else 0
             number = min(step * self.world + process, self.batches - 1)

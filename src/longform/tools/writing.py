@@ -216,6 +216,7 @@ def _decoder(written: str) -> tuple[str, dict[str, Any]]:
 
 
 def _number(value: str, written: str) -> int | float:
+    """The number of a setting, whole where it can be. Raises ConfigError: it is none."""
     try:
         return int(value)
     except ValueError:

@@ -383,7 +383,12 @@ class Recogniser:
                 self._add(self._start, source, between.stop, self.all, {}, main=clause.source)
 
     def _add_leads_and_plain(self, style: Style, between: Junctions) -> None:
-        """What may open a sentence of a section, and its main clauses without persons."""
+        """Add what may open a sentence of a section, and its main clauses without persons.
+
+        Args:
+            style: whose leads and plain frames are added, for all pages that have it.
+            between: nodes at which a sentence goes on behind a lead or a clause.
+        """
         mask = self._pages_of(style=style)
         for lead in style.leads:
             then = between.undated if lead.dated else between.led

@@ -189,6 +189,7 @@ def _mention(
     """
 
     def persons_at(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, Person]]:
+        """Each reading of a person at a token: how many tokens it has, and who it is."""
         token = tokens[at]
         following = tokens[at + 1] if at + 1 < len(tokens) else ""
         # 1. A pronoun; in a new document somebody of its gender comes before it.

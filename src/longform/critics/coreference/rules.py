@@ -53,6 +53,7 @@ class _Entity:
     sure: int = 0
 
     def add(self, mention: Candidate) -> None:
+        """Take in a mention, with its name, its gender if none was clear, and its certainty."""
         self.mentions.append(mention)
         if mention.kind == NAME:
             self.names.add(mention.words)

@@ -80,6 +80,7 @@ class SectionOrder(
     )
 
     def read_texts(self, documents: Sequence[Document]) -> list[TitledArticle]:
+        """The titles of each text: its own, or where there is a reader those that it predicts."""
         if self.reader is None:
             return list(map(own_titles, documents))
         from longform.critics.section_order.own_texts import predicted_titles

@@ -402,9 +402,11 @@ def _two_units(source: _Input, target: Unit, named: Mapping[str, str]) -> _Outpu
 def _joined(numbers: list[str], words: tuple[str, ...], side: int, name: str) -> str:
     """Numbers with the words of a range between them and their unit behind.
 
+    Such as ``5–10 km``, or within brackets of an area ``16 ft × 33 ft``.
+
     Args:
         numbers: as they are shown.
-        words: of the range, one less.
+        words: of the template between two numbers each, keys of ``_RANGES``; one less than numbers.
         side: 0 before the brackets, 1 within them; there each side of an area has its unit.
         name: the unit's name or symbol; empty for none.
     """
