@@ -72,13 +72,13 @@ class Annotator:
         is_flipped = rng.random() < self.flips
         return [*answers, VERDICTS[int(coherent != is_flipped)]]
 
-    def check(self, item: str, wanted: str, labels: Sequence[str], seed: int) -> list[str]:
-        """Label and verdict of an attention check, which asks for ``wanted`` and “incoherent”."""
+    def check(self, item: str, label: str, labels: Sequence[str], seed: int) -> list[str]:
+        """Label and verdict of an attention check, which asks for ``label`` and “incoherent”."""
         rng = generator("simulated annotator", self.name, seed, item)
         if rng.random() < self.careless:
-            label = labels[int(rng.integers(len(labels)))]
-            return [label, VERDICTS[int(rng.integers(2))]]
-        return [wanted, VERDICTS[0]]
+            guess = labels[int(rng.integers(len(labels)))]
+            return [guess, VERDICTS[int(rng.integers(2))]]
+        return [label, VERDICTS[0]]
 
 
 @dataclass(frozen=True)

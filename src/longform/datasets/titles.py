@@ -257,22 +257,22 @@ def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[s
     return replace(article, sections=tuple(sections)), deleted
 
 
-def subset(selection: Selection, wanted: Sequence[bool], reason: str) -> Selection:
+def subset(selection: Selection, is_chosen: Sequence[bool], reason: str) -> Selection:
     """Some documents of a selection; the others are counted under a reason.
 
     Args:
         selection: what is chosen from.
-        wanted: whether each document is chosen.
+        is_chosen: whether each document stays.
         reason: why the others are dropped.
     """
     documents = []
     lengths = []
-    rows = zip(selection.documents, selection.lengths, wanted, strict=True)
-    for document, section_lengths, is_wanted in rows:
-        if is_wanted:
+    rows = zip(selection.documents, selection.lengths, is_chosen, strict=True)
+    for document, section_lengths, stays in rows:
+        if stays:
             documents.append(document)
             lengths.append(section_lengths)
-    dropped = selection.dropped + Counter({reason: len(wanted) - len(documents)})
+    dropped = selection.dropped + Counter({reason: len(is_chosen) - len(documents)})
     return replace(selection, documents=documents, lengths=lengths, dropped=dropped)
 
 

@@ -164,10 +164,11 @@ class _Reader:
         self.take()
         return symbol
 
-    def error(self, wanted: str) -> BadInput:
+    def error(self, allowed: str) -> BadInput:
+        """What stands at this place of the formula, and what may."""
         rest = self.text[self.start :]
         got = f"{rest[:20]!r} at character {self.start + 1}" if rest else "the end"
-        return BadInput(f"{self.where}: got {got} of {self.text!r}, allowed there is {wanted}")
+        return BadInput(f"{self.where}: got {got} of {self.text!r}, allowed there is {allowed}")
 
     def formula(self, binding: int = 0) -> Formula:
         """Operations of that level in ``LEVELS`` and those that bind tighter, left to right."""

@@ -62,9 +62,9 @@ def data() -> dict[str, Any]:
     return dict(SAFE_LOADER(_DATA.read_text(encoding="utf-8")).get_single_data())
 
 
-def names_in(listed: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """Names of a list with bars between them, over one line or several."""
-    return [name for part in listed.replace("\n", "").split("|") if (name := part.strip())]
+    return [name for part in text.replace("\n", "").split("|") if (name := part.strip())]
 
 
 @cache

@@ -7,8 +7,8 @@ from longform.datasets.wikipedia.formulas import chemistry_text, tex_text
 from longform.datasets.wikipedia.marks import BREAK, GONE, LINE, Holes, decoded, literal
 
 
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
 
 
 # content that is no part of the running text: notes, pictures, and what the software reads
