@@ -5,13 +5,13 @@
         | gzip -9n > experiments/sheng2024/measured/trained_synthetic.csv.gz
 
 reads the predictions of a finished run: Tables 1 to 3, with ``--machines`` Tables 4 and 5, with
-``--rated`` Table 6; of the scale ``real_paths``, ``scales/real_paths/data --machines
-hanna/data/union.npz``. Every judge is fitted on the training texts and judges these and the test
-texts. The classifier of Tables 2 and 3 learns from the first 100 of them,
-as in the run's own tables, and these alone are its training texts. Numbers are percentages.
-Intervals are over texts, and over trainings of the encoder's head where there are several. Training
-and test texts are two independent samples, so the interval of their difference joins those of both
-by square and add (Newcombe 1998). A random score stands beside the judges.
+``--rated`` Table 6; of the scale ``real_paths``, ``scales/real_paths/data --recipe adamw_1``. Every
+judge is fitted on the training texts and judges these and the test texts. The classifier of Tables
+2 and 3 learns from the first 100 of them, as in the run's own tables, and these alone are its
+training texts. Numbers are percentages. Intervals are over texts, and over trainings of the
+encoder's head where there are several. Training and test texts are two independent samples, so the
+interval of their difference joins those of both by square and add (Newcombe 1998). A random score
+stands beside the judges.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from longform.statistics.protocols import Better
 from longform.statistics.random_streams import generator
 from longform.text.permutations import ShuffleTask, permuted_documents
 
-HEADS = ("paper_0", "paper_1", "paper_2")
+TRAININGS = 3  # of the encoder's head by each recipe
 LEARNED = 100  # training texts of the classifier of Tables 2 and 3, as in params.yaml
 GRIDS: Mapping[str, Mapping[str, Any]] = {"transitions": {}, "ranking": {}}
 ACCURACIES = ("pairwise_accuracy", "class_accuracy")
@@ -127,7 +127,7 @@ def by_key(records: Sequence[Record]) -> dict[Key, dict[str, Record]]:
     groups: dict[Key, dict[str, Record]] = {}
     for record in records:
         if record.metric in ACCURACIES and record.variant != "matched":
-            head = record.variant if record.variant in HEADS else ""
+            head = record.variant if record.variant[-1:].isdigit() else ""
             key = (record.metric, record.critic, record.task or record.system)
             groups.setdefault(key, {})[head] = record
     return groups
@@ -148,8 +148,8 @@ def compared(
         train_records = train[key]
         difference = train_minus_test(train_records[""], test_records[""])
         differences = []
-        for head in HEADS:
-            if head in test_records:
+        for head in test_records:
+            if head:
                 of_head = train_minus_test(train_records[head], test_records[head])
                 differences.append(of_head.value or 0.0)
         if differences:
@@ -180,21 +180,23 @@ def ranker_predictions(data: Path) -> Predictions:
     return read(documents=documents, reader=reader, name="ranker", splits=("train", "test"))
 
 
-def of_shuffles(data: Path) -> Iterator[tuple[str, Comparison]]:
+def of_shuffles(data: Path, recipe: str) -> Iterator[tuple[str, Comparison]]:
     """Comparisons of a run for Tables 2 and 3, each with its table.
 
     Args:
         data: the run's.
+        recipe: by which the encoder's head was trained, ``TRAININGS`` times.
     """
     predictions = data / "predictions"
+    heads = [f"{recipe}_{number}" for number in range(TRAININGS)]
 
     # 1. The judges: the score, the classifier over its features, and both grids.
     def shuffles(texts: Predictions) -> list[Record]:
-        return sentence_paths.shuffle_tasks(train=paths, texts=texts, heads=HEADS)
+        return sentence_paths.shuffle_tasks(train=paths, texts=texts, heads=heads)
 
     def classified_shuffles(texts: Predictions) -> list[Record]:
         return sentence_paths.shuffle_tasks(
-            train=paths, texts=texts, judges=["three_layer"], heads=HEADS, learned=LEARNED
+            train=paths, texts=texts, judges=["three_layer"], heads=heads, learned=LEARNED
         )
 
     def grid_shuffles(texts: Predictions) -> list[Record]:
@@ -283,10 +285,11 @@ def main() -> None:
     """Print the file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
+    parser.add_argument("--recipe", default="paper")
     parser.add_argument("--machines", type=Path)
     parser.add_argument("--rated", action="store_true")
     options = parser.parse_args()
-    parts = [of_shuffles(options.data)]
+    parts = [of_shuffles(options.data, options.recipe)]
     if options.machines:
         parts.append(of_machines(options.data, options.machines))
     if options.rated:
