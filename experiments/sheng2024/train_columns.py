@@ -283,6 +283,7 @@ def num_pairs(record: Record) -> int | str:
 
 def main() -> None:
     """Print the file."""
+    # 1. Which tables.
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--recipe", default="paper")
@@ -294,6 +295,7 @@ def main() -> None:
         parts.append(of_machines(options.data, options.machines))
     if options.rated:
         parts.append(of_ratings(options.data))
+    # 2. A line as soon as it is measured.
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(COLUMNS)
     for exhibit, comparison in chain.from_iterable(parts):
