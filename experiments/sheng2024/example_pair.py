@@ -22,6 +22,9 @@ from longform.documents import Document
 from longform.evaluation.human_vs_machine import HUMAN, sides_of
 from longform.files.artefacts import read_corpus, read_predictions
 from longform.statistics.sum_scored import unit_scores
+from longform.text.sentences import sentences
+
+SHOWN = 8  # sentences of each text
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,10 @@ def middle(pairs: Sequence[Pair]) -> Pair:
 
 
 def text_of(document: Document) -> str:
-    """A text in one paragraph."""
-    return " ".join(section.text for section in document.sections).replace("\n", " ")
+    """A text's first ``SHOWN`` sentences in one paragraph."""
+    text = " ".join(section.text for section in document.sections).replace("\n", " ")
+    spans = sentences(text)[:SHOWN]
+    return text[: spans[-1][1]]
 
 
 def main() -> None:

@@ -6,12 +6,10 @@
 
 reads the predictions of a finished run: Tables 1 to 3, with ``--machines`` Tables 4 and 5, with
 ``--rated`` Table 6; of the scale ``real_paths``, ``scales/real_paths/data --recipe adamw_1``. Every
-judge is fitted on the training texts and judges these and the test texts. The classifier of Tables
-2 and 3 learns from the first 100 of them, as in the run's own tables, and these alone are its
-training texts. Numbers are percentages. Intervals are over texts, and over trainings of the
-encoder's head where there are several. Training and test texts are two independent samples, so the
-interval of their difference joins those of both by square and add (Newcombe 1998). A random score
-stands beside the judges.
+judge is fitted on the training texts and judges these and the test texts; the classifier of Tables
+2 and 3 on the first 100, as in the run's tables. Percentages, with intervals over texts and over
+trainings. The two sets are independent, so the interval of their difference joins those of both by
+square and add (Newcombe 1998).
 """
 
 from __future__ import annotations
@@ -29,23 +27,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.critics.bbscore.score import units_from_predictions
-from longform.critics.neural_ranker.score import NeuralRanker
-from longform.critics.neural_ranker.score import units_from_predictions as units_of_ranker
 from longform.documents import Predictions
 from longform.evaluation import grids, sentence_paths
 from longform.evaluation.measurements import difference_of_trainings
 from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_discrimination
-from longform.files.artefacts import read_corpus, read_predictions
+from longform.files.artefacts import read_predictions
 from longform.results import Record
 from longform.statistics.protocols import Better
 from longform.statistics.random_streams import generator
-from longform.text.permutations import ShuffleTask, permuted_documents
+from longform.text.permutations import ShuffleTask
 
 TRAININGS = 3  # of the encoder's head by each recipe
 LEARNED = 100  # training texts of the classifier of Tables 2 and 3, as in params.yaml
 GRIDS: Mapping[str, Mapping[str, Any]] = {"transitions": {}, "ranking": {}}
 ACCURACIES = ("pairwise_accuracy", "class_accuracy")
-EXHIBITS = {"block": "table_2", "window": "table_3"}
 RATED = "rated_wiki"
 COLUMNS = (
     *("exhibit", "critic", "task_or_system", "train", "train_low", "train_high"),
@@ -158,26 +153,11 @@ def compared(
 
 
 def random_orders(texts: Predictions) -> list[Record]:
-    """What a random score makes of the shuffles of Tables 2 and 3."""
+    """A random score on the shuffles of Tables 2 and 3."""
     tasks = [ShuffleTask("block", (size,)) for size in BLOCKS]
     tasks += [ShuffleTask("window", sizes) for sizes in WINDOWS]
     units = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
     return order_discrimination({"random": RandomScore()}, units, tasks)
-
-
-def orders_of_ranker(texts: Predictions) -> list[Record]:
-    """What the neural ranker makes of shuffles that are documents."""
-    units = [unit for unit in units_of_ranker(texts) if unit.split == "test"]
-    return order_discrimination({"neural_ranker": NeuralRanker()}, permuted_documents(units))
-
-
-def ranker_predictions(data: Path) -> Predictions:
-    """The trained ranker's numbers of training and test shuffles."""
-    from longform.critics.neural_ranker.train import read  # here: it brings torch along
-
-    documents = read_corpus(data / "corpora/articles/shuffled_wiki").documents
-    reader = data / "critics/articles/neural_ranker/shuffled_wiki"
-    return read(documents=documents, reader=reader, name="ranker", splits=("train", "test"))
 
 
 def of_shuffles(data: Path, recipe: str) -> Iterator[tuple[str, Comparison]]:
@@ -204,21 +184,18 @@ def of_shuffles(data: Path, recipe: str) -> Iterator[tuple[str, Comparison]]:
 
     paths = read_predictions(predictions / "articles/bbscore/wiki/data/paths.npz")
     cells = read_predictions(predictions / "articles/entity_grid/wiki/data/grids.npz")
-    # 2. What each is asked of, with a random score and, where it is trained, the neural ranker.
+    # 2. What each is asked of, with a random score.
     evaluations: list[tuple[Evaluate, Predictions, int | None]] = [
         (shuffles, paths, None),
         (classified_shuffles, paths, LEARNED),
         (grid_shuffles, cells, None),
         (random_orders, paths, None),
     ]
-    if (data / "critics/articles/neural_ranker").exists():
-        evaluations.append((orders_of_ranker, ranker_predictions(data), None))
     # 3. The comparisons.
     for evaluate, texts, first in evaluations:
         for comparison in compared(evaluate, texts, first):
-            kind = comparison.test.task.partition("_")[0]
-            if kind in EXHIBITS:  # shuffled sections are not the paper's
-                yield EXHIBITS[kind], comparison
+            is_block = comparison.test.task.startswith("block")
+            yield "table_2" if is_block else "table_3", comparison
 
 
 def of_machines(data: Path, machines: Path) -> Iterator[tuple[str, Comparison]]:
