@@ -24,7 +24,7 @@ from longform.files.artefacts import read_corpus, read_predictions
 from longform.statistics.sum_scored import unit_scores
 from longform.text.sentences import sentences
 
-SHOWN = 8  # sentences of each text
+SHOWN = 6  # sentences of each text
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,6 @@ def test_the_middle_of_an_even_number_of_pairs_is_the_smaller_one():
     assert middle(pairs).document == "b" and middle(pairs[:3]).document == "b"
 
 
-def test_a_text_is_one_paragraph_of_its_first_eight_sentences():
+def test_a_text_is_one_paragraph_of_its_first_six_sentences():
     document = Document("d", "test", (Section("one", "It is\nA."), Section("two", "It is B. " * 9)))
-    assert text_of(document) == "It is A. " + " ".join(["It is B."] * 7)
+    assert text_of(document) == "It is A. " + " ".join(["It is B."] * 5)

@@ -24,8 +24,8 @@ def test_training_texts_are_judged_and_test_texts_set_aside():
     judged = columns.as_test_texts(TEXTS)
     assert judged.splits == ("test", "validation", "validation")
     assert judged.unit_ids == TEXTS.unit_ids
-    several = Predictions(tuple("abcd"), ("train", "test", "train", "train"), {})
-    assert columns.as_test_texts(several, 2).splits == ("test", "validation", "test", "validation")
+    four = Predictions(tuple("abcd"), ("train", "test", "train", "train"), {})
+    assert columns.as_test_texts(four, 2).splits == ("test", "validation", "test", "validation")
 
 
 def test_a_difference_of_independent_shares_is_squared_and_added():
