@@ -112,3 +112,24 @@ def test_a_run_that_was_stopped_counts_each_trial_once(tmp_path, monkeypatch):
     assert false_alarms.rate(record, "section order", "halves", "cities") == (6, 12)
     assert false_alarms.rate(record, "repetition", "halves", "cities") == (2, 4)
     assert false_alarms.rate(record, "topics", "damaged", "cities")[0] >= 2
+
+
+def test_the_page_says_what_ten_draws_of_proposals_showed():
+    record = json.loads(
+        (ROOT / "experiments/matrix/measured/proposals_tried.json").read_text(encoding="utf-8")
+    )
+    alarms = {}
+    for side, of_critic in record["p_values"].items():
+        for critic, p_values in of_critic.items():
+            assert len(p_values) == record["draws"] == 10
+            count = sum(p_value < 0.05 for p_value in p_values)
+            if count:
+                alarms[side, critic] = count
+    assert alarms == {
+        ("others", "shared nouns"): 1,
+        ("shuffled", "shared nouns"): 1,
+        ("shuffled", "section order"): 10,
+    }
+    # 5/3 of the least p-value of 2,000 permutations: five halvings judge together
+    p_values = record["p_values"]["shuffled"]["section order"]
+    assert p_values == pytest.approx(10 * [5 / 3 / 2001])
