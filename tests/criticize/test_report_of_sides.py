@@ -15,8 +15,8 @@ def judged(name, learns, halvings):
     return SimpleNamespace(panel=panel, p_values=(0.5,) * halvings)
 
 
-def sentences(*critics):
-    sides = [SimpleNamespace(documents=range(count), set_aside=()) for count in (60, 40)]
+def sentences(*critics, sizes=(60, 40)):
+    sides = [SimpleNamespace(documents=range(count), set_aside=()) for count in sizes]
     found = SimpleNamespace(real=sides[0], generated=sides[1], results=critics)
     return " ".join(_sides(found))
 
@@ -29,6 +29,13 @@ def test_halvings_are_those_of_critics_that_learn_and_one_halving_is_named():
     said = sentences(plain, judged("grid", "from texts", 7), judged("model", "weights", 1))
     assert "7 times (model: one halving" in said
     assert said.startswith("60 real and 40 generated texts")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_few"), [((40, 20), False), ((39, 20), True), ((40, 19), True)]
+)
+def test_fewer_than_twenty_texts_in_half_of_the_real_or_on_a_side_are_few(sizes, is_few):
+    assert ("fewer than 20 texts on a side" in sentences(sizes=sizes)) is is_few
 
 
 ENGLISH = 9 * "The town lies on the river, and it is old; there was a church in the middle of it. "

@@ -56,6 +56,7 @@ CANDIDATES = {
     ],
     "J. Bell slept.": ["J. Bell|name|None|1|0|0*"],
     "It rained; Stone rose.": [],
+    "Anna": ["Anna|name|female|2|0|0*"],
     "He met Anna": ["He|pronoun|MALE|2|0|0*", "Anna|name|female|2|2|0"],
     "We met BBC. Bell's king slept.": ["BBC|name|None|0|2|0", "Bell|name|None|0|0|0"],
     '"Stone could run.': ["Stone|name|None|0|1|0*"],
