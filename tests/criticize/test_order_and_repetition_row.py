@@ -106,7 +106,10 @@ def test_too_few_real_texts_are_refused_before_the_model_reads(folder, documents
 def test_without_a_model_the_row_says_what_it_needs(documents):
     for options, reason in (
         (Options(packaged=False), "^--model none leaves it out$"),
-        (Options(), "^no model; name one with --model, or pip install"),
+        (
+            Options(),
+            r"^it reads each text in four orders; name a model with --model \(smollm2, or ",
+        ),
     ):
         with pytest.raises(BadInput, match=reason):
             judge(row(options), ComparedTexts.of(documents), 1, 9, 9)

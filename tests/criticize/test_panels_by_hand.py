@@ -124,9 +124,8 @@ def test_why_a_model_or_encoder_is_absent_is_known_before_any_work(
     found = [
         panels._sentence_path(options, "n", "q", None, "paper", 0).absent,
         panels._model(options).absent,
-        panels._order_and_repetition(options).absent,
     ]
-    for said, begins in zip(found, (path, model, model), strict=True):
+    for said, begins in zip(found, (path, model), strict=True):
         assert said.startswith(begins) and bool(said) == bool(begins)
 
 
@@ -307,7 +306,7 @@ def test_each_critic_has_its_measure_its_lessons_its_pace_and_its_parts():
         ("sentence path (joint density)", "JointBridge", "sentences", "predictions", 1, 2800, "sn",
          "others)"),
         ("language model", "Perplexity", "words", "nothing", 1, 270, "np", "? (PPL)"),
-        ("order and repetition", "OrderAndRepetition", "sentences", "units", 5, 67.5, "np",
+        ("order and repetition", "OrderAndRepetition", "sentences", "units", 5, 40, "np",
          " texts)"),
     ]  # fmt: skip
 
