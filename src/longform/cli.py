@@ -119,6 +119,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--encoder",
         help="folder of a sentence encoder, for BBScore, or none (default: MiniLM, if installed)",
     )
+    add(
+        "--orders",
+        action="store_true",
+        help="the model reads each text in four orders, for order and repetition: hours",
+    )
     add("--seed", type=int, default=1234, help="seed of all random draws (default: 1234)")
     # 3. Any language model, checks of facts, and exports.
     add_commands(verbs)
@@ -174,16 +179,20 @@ def _watched(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
     return progress
 
 
+def _chosen(given: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says of models and draws, as functions take it."""
+    return {name: getattr(given, name) for name in ("model", "encoder", "orders", "seed")}
+
+
 def _compare_one(given: argparse.Namespace, generated: str, interrupt: Interrupt) -> int:
     """The report of one system's texts against real ones. Returns 1 where a critic failed."""
     from longform.criticize import criticize
     from longform.criticize.report import RECORD, SO_FAR
 
-    chosen = {"model": given.model, "encoder": given.encoder, "seed": given.seed}
     found = criticize(
         given.real,
         Path(generated),
-        **chosen,
+        **_chosen(given),
         progress=_watched(interrupt),
         results=given.out / SO_FAR,
     )
@@ -207,9 +216,7 @@ def _compare_systems(
         given.real,
         systems,
         paired=given.paired,
-        model=given.model,
-        encoder=given.encoder,
-        seed=given.seed,
+        **_chosen(given),
         progress=_watched(interrupt),
         results=given.out / SO_FAR,
     )
@@ -229,9 +236,7 @@ def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
 
     from longform.criticize import plan_systems, systems_report
 
-    plans = plan_systems(
-        given.real, systems, model=given.model, encoder=given.encoder, seed=given.seed
-    )
+    plans = plan_systems(given.real, systems, **_chosen(given))
     if given.json:
         print(json.dumps([asdict(plan) for plan in plans], indent=1))
     else:

@@ -68,7 +68,9 @@ def refuse_to_read(*_):
 
 
 def test_real_texts_are_judged_by_the_other_half_of_real_texts(folder, documents):
-    result = judge(row(Options(model=named_model(folder))), ComparedTexts.of(documents), 1, 9, 9)
+    result = judge(
+        row(Options(orders=True, model=named_model(folder))), ComparedTexts.of(documents), 1, 9, 9
+    )
     # by the definition: a quantile among the texts of the other half and the text itself
     critic = OrderAndRepetition(model=folder, seed=1234)
     units = {unit.unit_id: unit for unit in critic.read_texts(documents)}
@@ -100,15 +102,15 @@ def test_too_few_real_texts_are_refused_before_the_model_reads(folder, documents
     monkeypatch.setattr(read, "sentence_costs", refuse_to_read)
     few = ComparedTexts.of(documents[2:])
     with pytest.raises(InputError, match=r"^19 real texts, 20 are needed: half of them teach it$"):
-        judge(row(Options(model=named_model(folder))), few, 1, 9, 9)
+        judge(row(Options(orders=True, model=named_model(folder))), few, 1, 9, 9)
 
 
-def test_without_a_model_the_row_says_what_it_needs(documents):
+def test_the_row_says_what_it_needs_where_it_is_left_out(folder, documents):
     for options, reason in (
-        (Options(packaged=False), "^--model none leaves it out$"),
+        (Options(packaged=False, orders=True), "^--model none leaves it out$"),
         (
-            Options(),
-            r"^it reads each text in four orders; name a model with --model \(smollm2, or ",
+            Options(model=named_model(folder)),
+            "^the model would read each text in four orders; ask for it with --orders$",
         ),
     ):
         with pytest.raises(BadInput, match=reason):
@@ -125,7 +127,7 @@ def test_paired_systems_get_ranks_and_a_paired_test_of_the_row(folder):
             prompts.append(Document(f"p{number}", "test", document.sections))
         systems[name] = Texts(tuple(prompts))
     sides = ComparedSides.of(real, systems, paired=True)
-    result = judge_systems(row(Options(model=named_model(folder))), sides, 1, 9, 9)
+    result = judge_systems(row(Options(orders=True, model=named_model(folder))), sides, 1, 9, 9)
     (pair,) = result.pairs
     assert pair.difference.paired
     values = [result.systems[name].estimate.value for name in ("a", "b")]
@@ -133,10 +135,12 @@ def test_paired_systems_get_ranks_and_a_paired_test_of_the_row(folder):
 
 
 def test_a_result_that_is_there_is_taken_back_without_reading(folder, documents, tmp_path):
-    options = Options(model=named_model(folder))
+    options = Options(orders=True, model=named_model(folder))
     so_far = partial(ResultsSoFar, tmp_path / "results.jsonl", documents)
     result = judge(row(options), ComparedTexts.of(documents), 1, 9, 9)
     so_far(options).add(result)
     again = so_far(options).find(row(options))
     assert (again.real, again.difference) == (result.real, result.difference)
-    assert so_far(Options(model=named_model(folder), seed=2)).find(row(options)) is None
+    assert (
+        so_far(Options(orders=True, model=named_model(folder), seed=2)).find(row(options)) is None
+    )

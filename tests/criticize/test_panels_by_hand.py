@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -124,8 +125,9 @@ def test_why_a_model_or_encoder_is_absent_is_known_before_any_work(
     found = [
         panels._sentence_path(options, "n", "q", None, "paper", 0).absent,
         panels._model(options).absent,
+        panels._order_and_repetition(replace(options, orders=True)).absent,
     ]
-    for said, begins in zip(found, (path, model), strict=True):
+    for said, begins in zip(found, (path, model, model), strict=True):
         assert said.startswith(begins) and bool(said) == bool(begins)
 
 

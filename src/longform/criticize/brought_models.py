@@ -19,6 +19,7 @@ class Options:
         seed: of every draw.
         packaged: without a model, whether SmolLM2 is taken where the optional extra is installed.
         packaged_encoder: likewise MiniLM.
+        orders: whether the model reads each text in other orders too, which takes hours.
     """
 
     model: NamedModel | None = None
@@ -26,6 +27,7 @@ class Options:
     seed: int = 1234
     packaged: bool = True
     packaged_encoder: bool = True
+    orders: bool = False
 
 
 def check(options: Options) -> None:

@@ -54,6 +54,7 @@ def criticize(
     *,
     model: Path | str | None = None,
     encoder: Path | str | None = None,
+    orders: bool = False,
     seed: int = 1234,
     progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
     results: Path | str | None = None,
@@ -73,6 +74,8 @@ def criticize(
         model: a causal language model (:mod:`longform.language_models.named_models`), or "none"; by
             default the optional extra's, where it is installed.
         encoder: folder of a sentence encoder, or "none"; by default the optional extra's.
+        orders: whether the model reads each text in other orders too, for order and repetition:
+            hours where its perplexity takes minutes.
         seed: of every draw.
         progress: wraps the critics and shows how far it is: a progress bar.
         results: a file to which each critic's result is written as soon as it is there, and from
@@ -90,7 +93,7 @@ def criticize(
         documents.append(replace(document, id=f"real/{document.id}"))
     for document in sides[1].documents:
         documents.append(replace(document, id=f"generated/{document.id}", split="generated"))
-    options = options_of(model, encoder, seed)
+    options = options_of(model, encoder, seed, orders)
     texts = ComparedTexts.of(documents)
     if len(texts.real) < 2:
         raise BadInput(
@@ -114,11 +117,13 @@ def criticize(
     return Criticism(tuple(critic_results), left_out, *sides, copies=texts.copies, failed=failed)
 
 
-def options_of(model: Path | str | None, encoder: Path | str | None, seed: int) -> Options:
+def options_of(
+    model: Path | str | None, encoder: Path | str | None, seed: int, orders: bool
+) -> Options:
     """What a person chose. Raises ConfigError: a model or an encoder that cannot be read."""
     named = named_model(model) if model is not None and model != "none" else None
     named_encoder = Path(encoder) if encoder not in (None, "none") else None
-    options = Options(named, named_encoder, seed, model != "none", encoder != "none")
+    options = Options(named, named_encoder, seed, model != "none", encoder != "none", orders)
     check(options)
     return options
 

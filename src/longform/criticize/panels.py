@@ -572,7 +572,7 @@ def _order_and_repetition(options: Options) -> Panel:
     """The panel of a text's place among real ones by its order, worst sentence and repetition.
 
     It is cut by sentences: shuffles have whole ones, and the worst of more sentences is worse. It
-    takes hours where perplexity takes minutes, so that it waits for a model that is named.
+    takes hours where perplexity takes minutes, so that it waits to be asked for.
     """
     critic = OrderAndRepetition(seed=options.seed)
 
@@ -595,8 +595,8 @@ def _order_and_repetition(options: Options) -> Panel:
         # read fails with the row of its surprisals.
         needs=critic.needs,
         pace=ORDERS_PACE,
-        absent=_absent_named_model(options),
-        spared=SPARED_MODEL,
+        absent=_absent_orders(options),
+        spared="without --orders it is left out",
     )
 
 
@@ -605,13 +605,11 @@ def _language_model(options: Options) -> NamedModel:
     return options.model or NamedModel("SmolLM2", None, SMOLLM2)
 
 
-def _absent_named_model(options: Options) -> str:
-    """Why no language model was named; empty where one was."""
-    if options.model is not None:
-        return ""
-    if not options.packaged:
-        return SPARED_MODEL
-    return "it reads each text in four orders; name a model with --model (smollm2, or your own)"
+def _absent_orders(options: Options) -> str:
+    """Why no text is read in other orders; empty where it was asked for and there is a model."""
+    if not options.orders:
+        return "the model would read each text in four orders; ask for it with --orders"
+    return _absent_model(options)
 
 
 def _absent_model(options: Options) -> str:

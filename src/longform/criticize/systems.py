@@ -231,6 +231,7 @@ def criticize_systems(
     paired: bool = False,
     model: Path | str | None = None,
     encoder: Path | str | None = None,
+    orders: bool = False,
     seed: int = 1234,
     progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
     results: Path | str | None = None,
@@ -242,7 +243,7 @@ def criticize_systems(
         systems: texts of each system by its name, likewise.
         paired: whether the systems wrote from the same prompts: texts with one id, or else of one
             place, are then compared with each other.
-        model, encoder, seed, progress, results: as in :func:`longform.criticize.criticize`.
+        model, encoder, orders, seed, progress, results: as in :func:`longform.criticize.criticize`.
 
     Raises:
         InputError: no system, a system without texts, fewer than two real texts, or ``paired``
@@ -250,7 +251,7 @@ def criticize_systems(
         ConfigError: a model or an encoder that is named and cannot be read.
     """
     # 1. Texts of all sides, and what a person brings.
-    options = options_of(model, encoder, seed)
+    options = options_of(model, encoder, seed, orders)
     real_texts, texts = _read_all(real, systems)
     sides = ComparedSides.of(real_texts, texts, paired)
     critics = panels(options)
@@ -316,6 +317,7 @@ def plan_systems(
     *,
     model: Path | str | None = None,
     encoder: Path | str | None = None,
+    orders: bool = False,
     seed: int = 1234,
 ) -> list[Plan]:
     """What a comparison will cost and what it can show.
@@ -327,7 +329,7 @@ def plan_systems(
     Raises:
         InputError: as :func:`criticize_systems`.
     """
-    options = options_of(model, encoder, seed)
+    options = options_of(model, encoder, seed, orders)
     real_texts, texts = _read_all(real, systems)
     sides = ComparedSides.of(real_texts, texts, paired=False)
     num_words = sum(len(document.text.split()) for document in sides.documents())
