@@ -204,6 +204,8 @@ def region_surprisal(
 
     # 2. A line for each suite, a mark for each condition.
     def draw(canvas: Any) -> None:
+        from matplotlib.ticker import LogLocator, NullLocator
+
         axes = canvas.subplots()
         looks = ((LESS, "o", COLOURS[0], 0.1), (MORE, "s", COLOURS[1], -0.1))
         for side, mark, colour, shift in looks:
@@ -211,8 +213,11 @@ def region_surprisal(
             heights = [names.index(point.row) + shift for point in points]
             _across(axes, points, heights, {"fmt": mark, "color": colour, "label": side})
         axes.set(xscale="log", xlabel="surprisal of the judged region, bits (log scale)")
-        axes.xaxis.set_major_formatter("{x:g}")
+        locator = LogLocator(subs=(1, 2, 5))
+        axes.xaxis.set(major_locator=locator, minor_locator=NullLocator())
+        axes.xaxis.set(major_formatter="{x:g}")
         axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(-0.5, len(names) - 0.5)
         canvas.legend(loc="outside lower center", ncols=2)
 
     caption = (

@@ -430,10 +430,25 @@ def figure_2(given: Given) -> Figure:
     caption = (
         f"Figure 2. USPV against USPG (percent), validation prefixes: {titles}. Colours and "
         "fillings are models, marks are decoding strategies, bars 95 % intervals over prefixes."
+        f"{_at_zero(given, Results(records))}"
     )
     draw = partial(_draw_runs, given=given, sides=sides, records=Results(records), kinds=kinds)
     size = (3.0 + 2.1 * len(sides), 4.4)
     return Figure(caption, _by_run_and_decoder(records, given), draw, size, given.notes)
+
+
+def _at_zero(given: Given, records: Results) -> str:
+    """Which models have several marks at (0, 0), where they cover each other; empty for none."""
+    covered = []
+    for (run,), of_run in records.groups("corpus").items():
+        num_zeros = 0
+        for record in of_run:
+            other = records.find(metric="USPV", corpus=run, system=record.system)
+            is_zero = record.metric == "USPG" and record.value == 0
+            num_zeros += is_zero and other is not None and other.value == 0
+        if num_zeros > 1:
+            covered.append(f"{num_zeros} of {given.label('corpus', run)}")
+    return f" Marks at (0, 0) cover each other: {', '.join(covered)}." if covered else ""
 
 
 def _draw_runs(
@@ -559,9 +574,10 @@ def figure_3(given: Given) -> Figure:
         canvas.supylabel("percent")
 
     caption = (
-        "Figure 3. SPG, SPV and share of the human text's 4-grams (percent) by delay length "
-        "(top-100, six beams) and by blocking size (15 beams), small model, validation prefixes, "
-        "with 95 % intervals."
+        "Figure 3. Supported sentences of all (SPG) and of those verified (SPV), and share of the "
+        "human text's 4-grams (percent) by delay length (top-100, six beams) and by blocking size (15 "
+        "beams), small model, validation prefixes, with 95 % intervals where 20 prefixes or more "
+        "have the number. Settings stand at equal distances."
     )
     return Figure(caption, cells, draw, (8.0, 4.4), given.notes)
 

@@ -163,7 +163,10 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
             with_curves.append(record)
     curves = Results(with_curves)
     # 2. What the figure says of several trainings.
-    caption = f"{what}: ROC curves of BBScore."
+    caption = (
+        f"{what}: ROC curves of BBScore. A true positive is an original or human text above the "
+        "threshold; grey diagonal: chance."
+    )
     if any("trainings" in record.details for record in records):
         groups = curves.groups("variant", column).values()
         num_trainings = max(map(len, groups), default=0)
@@ -331,8 +334,10 @@ def _draw_paths(
             name = given.label("system", record.system)
             axes.plot(shares, mean, color=colour, label=name, linewidth=1.2)
             axes.fill_between(shares, low, high, color=colour, alpha=0.25, linewidth=0)
-        axes.set(xlim=(0, 1), ylim=(0, None))
         axes.legend(fontsize=6, frameon=False, loc="lower right")
+    # After all curves: a limit stops the axes that panels share from growing with later ones.
+    for axes in grid:
+        axes.set(xlim=(0, 1), ylim=(0, None))
     canvas.supxlabel("place in the text, as a share of its length", fontsize=8)
     canvas.supylabel("mean absolute latent", fontsize=8)
 
@@ -379,9 +384,9 @@ def figure_9(given: Given) -> Figure:
         axes.legend(fontsize=7)
 
     caption = (
-        "Figure 9. What the diffusion variance changes (first head, blocks of 1). At its estimate, "
-        f"{estimate:.3g}, the area is {areas[nearest]:.3f}; the best of the sweep, "
-        f"{areas[best]:.3f}, is chosen on the same texts."
+        "Figure 9. What the diffusion variance changes (first head, blocks of 1; variances on a log "
+        f"scale). At its estimate, {estimate:.3g}, the area is {areas[nearest]:.3f}; the best of the "
+        f"sweep, {areas[best]:.3f}, is chosen on the same texts. Thin line at 0.5: chance."
     )
     return Figure(caption, cells, draw, notes=given.notes)
 

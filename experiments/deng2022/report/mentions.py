@@ -223,8 +223,9 @@ def figure_5(given: Given) -> Figure:
         row = f"{number} {label(mark.symbol)}"
         cells.append(exact(row, "log P (nats)", mark.log_probability, ""))
     caption = (
-        f"Figure 5. The mentions of {article_name(unit)} and the log probability of each given "
-        "the four before it"
+        f"Figure 5. The mentions of {article_name(unit)} and the log probability (nats) of each "
+        "given the four before it, red where it is improbable. [she]3: entity 3 is mentioned as she, "
+        "[Male]3: by a man's name; a stop ends a sentence; an entity has a colour, rare ones grey"
     )
     return Figure(caption, cells, *chain(text, marks))
 
@@ -255,7 +256,7 @@ def figures_10_13(given: Given) -> Files:
                 rows.append([number, label(mark.symbol), *probabilities])
     caption = (
         "Figures 10 to 13. Generated articles with the largest share of improbable mentions; "
-        "circled: log P below -7"
+        "circled: log P below -7. A picture shows the beginning of the first, HTML each in full"
     )
     header = ["figure", "circled", "log P", "expected", "its log P"]
     listing = Listing(caption, header, rows, ["the paper's articles are others"])

@@ -23,7 +23,7 @@ from longform.text.sentences import sentences
 from longform_lab.reporting.estimates import folder_of, select
 from longform_lab.reporting.pivot import SYSTEM, Given
 
-ENTITY_COLOURS = TEXT_COLOURS[:8]
+ENTITY_COLOURS = (*TEXT_COLOURS[:7], TEXT_COLOURS[9])  # without red, the colour of the improbable
 OTHERS = GREY  # entities beyond the number of colours
 ADVANCE = 0.602  # width of a character of DejaVu Sans Mono in units of its size
 LINE_CHARACTERS, LINES = 92, 40  # of an article's figure, in a fixed-width face

@@ -391,24 +391,27 @@ def title_calibration(given: Given) -> Figure:
                 cells.append(one.cell(row))
         panels_of[row] = bins
     # 2. A panel each.
-    num_rows = max(1, math.ceil(len(panels_of) / ACROSS))
+    across = max(1, min(len(panels_of), ACROSS))
+    num_rows = max(1, math.ceil(len(panels_of) / across))
     caption = (
         "Title classifiers: share of correct titles by confidence, test sections, 95 % Wilson "
-        "intervals (each section a trial; a bin of fewer than 20 has none in the CSV); the "
-        "paper's BERT is mostly over 90 % certain (section 4)."
+        "intervals (each section a trial; a bin of fewer than 20 has none in the CSV); on the "
+        "diagonal a classifier is as often right as it is certain; the paper's BERT is mostly over "
+        "90 % certain (section 4)."
     )
-    draw = partial(_draw_calibration, panels_of=panels_of)
-    return Figure(caption, cells, draw, (1.9 * ACROSS, 1.9 * num_rows + 0.4))
+    draw = partial(_draw_calibration, panels_of=panels_of, across=across)
+    return Figure(caption, cells, draw, (1.9 * across, 1.9 * num_rows + 0.4))
 
 
-def _draw_calibration(canvas: Any, panels_of: Mapping[str, Sequence[Bin]]) -> None:
+def _draw_calibration(canvas: Any, panels_of: Mapping[str, Sequence[Bin]], across: int) -> None:
     """Shares of correct titles over confidence; on the diagonal both agree.
 
     Args:
         canvas: of the figure.
         panels_of: the bins of each corpus that have sections.
+        across: panels in a row.
     """
-    grid = panels(canvas, len(panels_of), ACROSS, sharex=True, sharey=True)
+    grid = panels(canvas, len(panels_of), across, sharex=True, sharey=True)
     for axes, (corpus, bins) in zip(grid, panels_of.items(), strict=True):
         # 1. The arms of each bin's interval.
         confidences, shares, below, above = [], [], [], []

@@ -323,7 +323,7 @@ def _draw_points(canvas: Any, points: Sequence[Point]) -> None:
     axes = canvas.add_subplot()
     for point in points:
         _draw_point(axes, point)
-    axes.set(xlabel="word PPL", ylabel="Latent PPL", yscale="log")
+    axes.set(xlabel="word PPL", ylabel="Latent PPL (log scale)", yscale="log")
     # 2. Ticks at 1, 2 and 5 of each decade.
     low, high = axes.get_ylim()
     ticks = []

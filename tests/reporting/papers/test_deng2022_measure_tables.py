@@ -177,7 +177,7 @@ def test_entities_are_coloured_by_how_often_they_are_mentioned():
     marks = [Mark(0, 1, f"he:{entity}", -1.0, False) for entity in (3, 5, 5, 7, 3, 5)]
     assert entity_colours(marks) == {"": "#555555", "5": "#0072B2", "3": "#D55E00", "7": "#009E73"}
     many = entity_colours([Mark(0, 1, f"he:{entity}", -1.0, False) for entity in range(9)])
-    assert many["7"] == "#B22222" and many["8"] == "#555555"
+    assert many["7"] == "#1B5E20" and many["8"] == "#555555"
 
 
 def test_a_page_marks_words_away_from_the_beginning_and_skips_marks_inside():
