@@ -575,9 +575,9 @@ def figure_3(given: Given) -> Figure:
 
     caption = (
         "Figure 3. Supported sentences of all (SPG) and of those verified (SPV), and share of the "
-        "human text's 4-grams (percent) by delay length (top-100, six beams) and by blocking size (15 "
-        "beams), small model, validation prefixes, with 95 % intervals where 20 prefixes or more "
-        "have the number. Settings stand at equal distances."
+        "human text's 4-grams (percent) by delay length (top-100, six beams) and by blocking size "
+        "(15 beams), small model, validation prefixes, with 95 % intervals where 20 prefixes or "
+        "more have the number. Settings stand at equal distances."
     )
     return Figure(caption, cells, draw, (8.0, 4.4), given.notes)
 

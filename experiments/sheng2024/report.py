@@ -384,9 +384,9 @@ def figure_9(given: Given) -> Figure:
         axes.legend(fontsize=7)
 
     caption = (
-        "Figure 9. What the diffusion variance changes (first head, blocks of 1; variances on a log "
-        f"scale). At its estimate, {estimate:.3g}, the area is {areas[nearest]:.3f}; the best of the "
-        f"sweep, {areas[best]:.3f}, is chosen on the same texts. Thin line at 0.5: chance."
+        "Figure 9. What the diffusion variance changes (first head, blocks of 1; variances on a "
+        f"log scale). At its estimate, {estimate:.3g}, the area is {areas[nearest]:.3f}; the best "
+        f"of the sweep, {areas[best]:.3f}, is chosen on the same texts. Thin line at 0.5: chance."
     )
     return Figure(caption, cells, draw, notes=given.notes)
 

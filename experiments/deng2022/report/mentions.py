@@ -224,8 +224,9 @@ def figure_5(given: Given) -> Figure:
         cells.append(exact(row, "log P (nats)", mark.log_probability, ""))
     caption = (
         f"Figure 5. The mentions of {article_name(unit)} and the log probability (nats) of each "
-        "given the four before it, red where it is improbable. [she]3: entity 3 is mentioned as she, "
-        "[Male]3: by a man's name; a stop ends a sentence; an entity has a colour, rare ones grey"
+        "given the four before it, red where it is improbable. [she]3: entity 3 is mentioned as "
+        "she, [Male]3: by a man's name; a stop ends a sentence; each entity has a colour, rare "
+        "ones are grey"
     )
     return Figure(caption, cells, *chain(text, marks))
 
