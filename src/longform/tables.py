@@ -19,7 +19,7 @@ from longform.results import FEWEST_UNITS, Record
 
 RESOLUTION = 150  # dots per inch of a PNG
 # Lines, bands and smoothed letters need no more; a file has a quarter of the bytes.
-COLOURS_OF_A_PNG = 56
+COLOURS_OF_A_PNG = 32
 PDF = "LONGFORM_PDF"  # with this variable set, every drawing has a PDF beside its PNG
 # Of points, lines and areas in figures: most readers tell them apart (Okabe and Ito 2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
