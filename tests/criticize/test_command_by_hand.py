@@ -106,16 +106,19 @@ def test_by_default_models_are_chosen_later_and_the_seed_is_1234(comparison):
     run(comparison, "made.jsonl")
     _, _, named = comparison.calls[1]
     assert (named["model"], named["encoder"], named["seed"]) == (None, None, 1234)
+    assert named["orders"] is False
 
 
 def test_several_systems_or_paired_ones_are_compared_together(comparison, capsys):
-    assert run(comparison, "a", "b=c", "--model", "m", "--encoder", "e", "--seed", "7") == 0
+    options = ["--model", "m", "--encoder", "e", "--orders", "--seed", "7"]
+    assert run(comparison, "a", "b=c", *options) == 0
     name, given, named = comparison.calls[-1]
     assert (name, given) == ("systems", (Path("real"), {"a": "a", "b": "c"}))
     wanted = {
         "paired": False,
         "model": "m",
         "encoder": "e",
+        "orders": True,
         "seed": 7,
         "results": comparison.out / report.SO_FAR,
     }
@@ -141,9 +144,8 @@ def test_everything_may_be_printed_as_json(comparison, systems, capsys):
 def test_a_plan_ends_before_any_comparison(comparison, capsys):
     assert run(comparison, "a", "b", "--plan", "--model", "m", "--seed", "7") == 0
     name, given, named = comparison.calls[-1]
-    assert (name, given, named) == (
-        "plan", (Path("real"), {"a": "a", "b": "b"}), {"model": "m", "encoder": None, "seed": 7}
-    )  # fmt: skip
+    assert (name, given) == ("plan", (Path("real"), {"a": "a", "b": "b"}))
+    assert named == {"model": "m", "encoder": None, "orders": False, "seed": 7}
     assert capsys.readouterr().out == "| plan of ['a', 'b'] |\n"
     run(comparison, "a", "--plan", "--json")
     assert json.loads(capsys.readouterr().out) == [] and len(comparison.calls) == 4

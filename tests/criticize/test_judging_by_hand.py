@@ -1,6 +1,7 @@
 """One critic over both sides: what it reads, learns from, counts and blames, by hand on a few numbers."""
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -329,18 +330,17 @@ def test_what_was_read_is_checked_where_a_critic_has_a_check():
 
 
 @pytest.mark.parametrize(
-    ("model", "encoder", "expected"),
+    ("model", "encoder", "orders", "expected"),
     [
-        (None, None, (None, None, True, True)),
-        ("none", "none", (None, None, False, False)),
-        ("gpt2", "enc", ("named gpt2", "enc", True, True)),
+        (None, None, False, (None, None, 5, True, True, False)),
+        ("none", "none", False, (None, None, 5, False, False, False)),
+        ("gpt2", "enc", True, ("named gpt2", Path("enc"), 5, True, True, True)),
     ],
 )
-def test_a_model_may_be_named_or_left_out(model, encoder, expected, monkeypatch):
+def test_a_model_may_be_named_or_left_out(model, encoder, orders, expected, monkeypatch):
     checked = []
     monkeypatch.setattr(judging, "named_model", lambda name: f"named {name}")
     monkeypatch.setattr(judging, "check", checked.append)
     monkeypatch.setattr(judging, "Options", lambda *given: given)
-    named, folder, seed, uses_model, uses_encoder = judging.options_of(model, encoder, 5)
-    assert (named, folder and str(folder), uses_model, uses_encoder) == expected and seed == 5
+    assert judging.options_of(model, encoder, 5, orders) == expected
     assert len(checked) == 1

@@ -279,6 +279,7 @@ def test_a_plan_is_made_with_the_model_the_encoder_and_the_seed(monkeypatch):
     monkeypatch.setattr(systems, "options_of", lambda *options: chosen.append(options))
     monkeypatch.setattr(systems, "panels", lambda options: [])
     texts = [f"Text {number}." for number in range(4)]
-    assert systems.plan_systems(texts[:2], {"m": texts[2:]}, model="M", encoder="E", seed=5) == []
+    settings = {"model": "M", "encoder": "E", "orders": True, "seed": 5}
+    assert systems.plan_systems(texts[:2], {"m": texts[2:]}, **settings) == []
     assert systems.plan_systems(texts[:2], {"m": texts[2:]}) == []
-    assert chosen == [("M", "E", 5), (None, None, 1234)]
+    assert chosen == [("M", "E", 5, True), (None, None, 1234, False)]
