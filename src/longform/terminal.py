@@ -33,7 +33,7 @@ class Interrupt:
 
     def __enter__(self) -> Interrupt:
         try:
-            self._before = signal.signal(signal.SIGINT, self._hear)
+            self._before = signal.signal(signal.SIGINT, self.hear)
         except ValueError:  # only the main thread may set it
             self._before = None
         return self
@@ -42,7 +42,8 @@ class Interrupt:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def _hear(self, *_: object) -> None:
+    def hear(self, *_: object) -> None:
+        """The handler of the signal."""
         self.heard = True
         if self.ends_at_once:
             os.write(2, b"longform: stopped before any critic ran\n")

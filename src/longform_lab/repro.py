@@ -22,6 +22,7 @@ from typing import Any
 from longform.errors import BadInput
 from longform.extras import exit_if_missing
 from longform.files.artefacts import write_json
+from longform.terminal import Interrupt
 from longform_lab.devices import uses_gpu
 from longform_lab.experiment import Experiment
 from longform_lab.workers import GPU_PATIENCE, Finished, Workers
@@ -42,13 +43,21 @@ class Run:
         pipeline: the stages.
         workers: run their commands.
         say: prints a line.
+        check_interrupt: raises KeyboardInterrupt after one that a library swallowed.
 
     Attributes:
         counts: how many stages ended how.
     """
 
-    def __init__(self, pipeline: Pipeline, workers: Workers, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        workers: Workers,
+        say: Callable[[str], None],
+        check_interrupt: Callable[[], None] = lambda: None,
+    ) -> None:
         self.pipeline, self.workers, self.say = pipeline, workers, say
+        self.check_interrupt = check_interrupt
         # 1. The state of each stage: it waits for others, may be checked, or is stale and may run.
         self.waiting = {stage: set(needs) for stage, needs in pipeline.needs.items()}
         self.to_check = {stage for stage, needs in self.waiting.items() if not needs}
@@ -100,6 +109,7 @@ class Run:
             How many stages ended how, see ``counts``.
         """
         while self.to_check or self.to_run or self.workers.busy:
+            self.check_interrupt()
             # 1. Stale stages go to workers before this process hashes the next.
             self._start()
             if self.to_check:
@@ -313,7 +323,9 @@ def main(arguments: list[str] | None = None) -> int:
         command.error("--scheduler and --scheduler-file name a scheduler twice; give one of them")
     # 2. The run.
     logging.getLogger("dvc").setLevel(logging.ERROR)  # one line per stage is said here
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt = Interrupt()
+    interrupt.ends_at_once = False
+    signal.signal(signal.SIGTERM, interrupt.hear)
     say = partial(print, flush=True)
     start = time.monotonic()
     try:
@@ -326,8 +338,12 @@ def main(arguments: list[str] | None = None) -> int:
             say,
         )
         targets = options.targets or ["dvc.yaml"]
-        with closing(workers), opened(Path("."), targets, _waiting(say)) as pipeline:
-            counts = Run(pipeline, workers, say).all()
+        with (
+            interrupt,
+            closing(workers),
+            opened(Path("."), targets, _waiting(say)) as pipeline,
+        ):
+            counts = Run(pipeline, workers, say, interrupt.check).all()
     except (DvcException, BadInput, OSError) as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

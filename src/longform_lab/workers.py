@@ -49,6 +49,7 @@ LIBRARIES = (
     "pydantic",
 )
 GONE = "the Dask scheduler is gone; what had finished is kept, run again"
+CLOSING = 30.0  # seconds that workers have to end
 GPU_PATIENCE = 60.0  # seconds; a nanny puts a new worker in the place of a killed one within a few
 SCHEDULER_PATIENCE = 600.0  # seconds that a scheduler's file is waited for
 REMINDER = 60.0  # seconds between two lines about the same waiting
@@ -340,10 +341,15 @@ class Workers:
             return name, error
 
     def close(self) -> None:
-        """Stop local workers, and with them the stages that still run."""
+        """Stop local workers, and with them the stages that still run.
+
+        A worker that does not answer is not waited for beyond ``CLOSING`` seconds: it ends with
+        this process.
+        """
         for part in (self._client, self._cluster):
             if part is not None:
-                part.close()
+                with suppress(TimeoutError):
+                    part.close(timeout=CLOSING)
 
     def _look(self) -> tuple[int, int]:
         """Stages that all workers of the moment run at once, and their GPUs.

@@ -198,13 +198,13 @@ def test_an_interrupt_ends_at_once_or_when_it_is_asked(monkeypatch):
         interrupt.check()
         interrupt.ends_at_once = False
         with pytest.raises(KeyboardInterrupt):
-            interrupt._hear()
+            interrupt.hear()
         with pytest.raises(KeyboardInterrupt):
             interrupt.check()
         assert ended == []
         interrupt.ends_at_once = True
         with pytest.raises(KeyboardInterrupt):
-            interrupt._hear()
+            interrupt.hear()
     assert ended == [(2, b"longform: stopped before any critic ran\n"), terminal.STOPPED]
 
 

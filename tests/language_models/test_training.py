@@ -28,6 +28,7 @@ from longform.language_models.schedule import (
 )
 from longform_lab import tracking
 from tests.kills import killed
+from tests.pipeline.repro_project import until
 from tests.refusals import refuses
 
 # with dropout, as comparisons need
@@ -304,28 +305,37 @@ def test_bad_settings_are_one_sentence(base, tmp_path, monkeypatch, over, senten
     )
 
 
-def written(path):
-    """The (run, configuration, names of values, last values) of an offline run's file: LevelDB's log of records."""
-    data, at, record, config, names, last, found = path.read_bytes(), 7, b"", {}, set(), {}, None
+def records_of(path):
+    """The whole records of an offline run's file, which is LevelDB's log."""
+    data, at, record = path.read_bytes(), 7, b""
     while (left := 32768 - at % 32768) and at + 7 <= len(data):
         if left < 7:
             at += left
             continue
         size, kind = struct.unpack("<4xHB", data[at : at + 7])
+        if at + 7 + size > len(data):
+            return
         record, at = record + data[at + 7 : at + 7 + size], at + 7 + size
         if kind in (1, 4):  # whole, or its last part
-            part, record = Record.FromString(record), b""
-            found = part.run if part.HasField("run") else found
-            given = [
-                *part.run.config.update,
-                *part.config.update,
-            ]  # with the run's beginning, and later
-            config |= {item.key: json.loads(item.value_json) for item in given}
-            names |= {item.key or item.nested_key[0] for item in part.history.item}
-            last |= {
-                ".".join(item.nested_key): json.loads(item.value_json)
-                for item in part.summary.update
-            }
+            yield Record.FromString(record)
+            record = b""
+
+
+def written(path):
+    """The (run, configuration, names of values, last values) of an offline run's file.
+
+    W&B's own process may write the last of it after the run has finished here.
+    """
+    until(lambda: any(record.HasField("exit") for record in records_of(path)))
+    config, names, last, found = {}, set(), {}, None
+    for part in records_of(path):
+        found = part.run if part.HasField("run") else found
+        # with the run's beginning, and later
+        given = [*part.run.config.update, *part.config.update]
+        config |= {item.key: json.loads(item.value_json) for item in given}
+        names |= {item.key or item.nested_key[0] for item in part.history.item}
+        for item in part.summary.update:
+            last[".".join(item.nested_key)] = json.loads(item.value_json)
     return found, config, names, last
 
 

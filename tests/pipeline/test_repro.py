@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,7 @@ from repro_project import (
 )
 
 from longform.files.artefacts import write_json
+from longform.terminal import Interrupt
 from longform_lab import repro
 from longform_lab.dvc_stages import LockText, opened
 from longform_lab.repro import main
@@ -253,6 +254,19 @@ def slow(tmp_path, monkeypatch):
                          "score": {"cmd": "cp out_b out_c", "deps": ["out_a", "out_b"], "outs": ["out_c"]}}}  # fmt: skip
     write_pipeline(project, stages)
     return project
+
+
+def test_an_interrupt_that_a_library_swallows_ends_the_run(slow):
+    interrupt, workers = Interrupt(), InTurn()
+    interrupt.ends_at_once = False
+
+    def swallow(line):
+        with suppress(KeyboardInterrupt):
+            interrupt.hear()
+
+    with opened(Path("."), ["dvc.yaml"]) as pipeline, pytest.raises(KeyboardInterrupt):
+        repro.Run(pipeline, workers, swallow, interrupt.check).all()
+    assert len(workers.started) < 3 and locked() == {"quick"}
 
 
 @linux

@@ -251,3 +251,17 @@ def test_the_cluster_page_runs_as_written_and_outlives_its_workers(tmp_path, mon
         os.killpg(whole.pid, signal.SIGKILL)
         whole.wait()
         reader.join()
+
+
+def test_workers_that_do_not_end_are_waited_for_half_a_minute():
+    waited = []
+
+    class Deaf:
+        def close(self, timeout):
+            waited.append(timeout)
+            raise TimeoutError
+
+    workers = Workers()
+    workers._client = workers._cluster = Deaf()
+    workers.close()
+    assert waited == [30.0, 30.0]
