@@ -181,6 +181,7 @@ def test_an_exhibit_of_another_run_shows_its_files_and_its_own_claims(odd):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)  # five minutes on two quiet cores
 def test_sphinx_makes_the_site_without_a_warning(tmp_path):
     folder = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)

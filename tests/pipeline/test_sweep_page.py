@@ -29,6 +29,7 @@ def test_the_page_begins_with_a_scale_that_exists_and_shows_two_metrics():
 
 
 @pytest.mark.long  # a baseline and two experiments, some minutes
+@pytest.mark.timeout(1800)
 def test_the_commands_of_the_page_run_in_a_fresh_clone(tmp_path):
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
