@@ -1,6 +1,6 @@
 """Figure 8's counterpart: a text that a person wrote beside a machine's, each with its BBScore.
 
-    PYTHONPATH=src:. python experiments/sheng2024/example_pair.py completions tiny_ancestral \\
+    PYTHONPATH=src:. python experiments/sheng2024/example_pair.py completions tiny_nucleus \\
         > experiments/sheng2024/measured/figure_8.md
 
 reads what the default run left below ``data`` (another folder: ``--data FOLDER``). The paper does
@@ -12,6 +12,7 @@ variance is estimated on the human texts of the training documents, as in Table 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ def scored_pairs(paths: Sequence[LatentPath], source: str) -> list[Pair]:
     for document in tested:
         human, machine = unit_scores(critic, [document.human, document.text(source)])
         pair = Pair(document.unit_id, float(human), float(machine))
-        if pair.margin == pair.margin:  # a path that is too short has no score
+        if not math.isnan(pair.margin):  # a path that is too short has no score
             pairs.append(pair)
     return sorted(pairs, key=lambda pair: (pair.margin, pair.document))
 

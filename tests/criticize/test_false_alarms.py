@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments import proposals_tried
 from longform.documents import Document, Section
 from longform.statistics.random_streams import generator
 from longform.text.sentences import sentence_texts
+from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location(
@@ -133,3 +135,17 @@ def test_the_page_says_what_ten_draws_of_proposals_showed():
     # 5/3 of the least p-value of 2,000 permutations: five halvings judge together
     p_values = record["p_values"]["shuffled"]["section order"]
     assert p_values == pytest.approx(10 * [5 / 3 / 2001])
+
+
+def test_fewer_proposals_than_a_draw_takes_are_refused():
+    one = Document("pep-0001", "train", (Section("a", "One."), Section("b", "Two.")))
+    refuses("^239 proposals have 2 sections or more; 240 are needed$",
+            proposals_tried.tried, [one] * 239, 1)  # fmt: skip
+
+
+def test_a_critic_that_did_not_apply_to_a_draw_has_fewer_draws():
+    p_values = {"others": {"persons": [0.5, 0.04]}, "shuffled": {"persons": [0.001]}}
+    # bounds by hand: 1 - 0.975^(1/2), 0.975^(1/2) and 0.025
+    assert proposals_tried.summary({"p_values": p_values}).splitlines()[-1] == (
+        "| persons | 1 of 2 [1, 99 %] | 1 of 1 [2, 100 %] |"
+    )
