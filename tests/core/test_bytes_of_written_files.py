@@ -1,5 +1,6 @@
 """What is written of letters beyond ASCII, of key order and of white space, byte by byte."""
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -89,6 +90,11 @@ def test_a_file_of_json_has_these_bytes(write, tmp_path):
     assert path.read_text(encoding="utf-8") == WRITTEN[write]
 
 
+def test_lines_are_appended_in_folders_that_are_made(tmp_path):
+    appended(tmp_path / "a" / "b" / "lines.jsonl")
+    assert (tmp_path / "a" / "b" / "lines.jsonl").read_text("utf-8") == WRITTEN[appended]
+
+
 def test_lines_and_cells_of_json_keep_letters_and_sort_keys():
     assert tables.json_lines([RECORD, {}]) == SORTED + "{}\n"
     assert artefacts.json_line(RECORD) == COMPACT
@@ -114,6 +120,8 @@ def test_answers_and_drafts_are_stored_in_their_letters(tmp_path):
     store.draft(token, "j", {"ż": "é", "a": 1})
     assert store._rows("SELECT answer FROM answers") == [('{"a": 1, "ż": "é"}',)]
     assert store._rows("SELECT answer FROM drafts") == [('{"ż": "é", "a": 1}',)]
+    with ThreadPoolExecutor(1) as pool:  # the server answers in threads
+        assert pool.submit(store.done, token).result() == {"i"}
     store.close()
 
 
