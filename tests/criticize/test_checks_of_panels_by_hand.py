@@ -61,5 +61,6 @@ def test_a_cut_text_of_one_section_counts_a_generated_one_needs_two():
     cut = [article("c", ("a",), ends=False), article("d", (None,))]
     texts = [*corpus(8, []), *cut]
     assert len(read(texts)) == 11
-    refuses("no generated text has two or more", read, corpus(9, [], generated=("a",)))
+    reason = "no generated text has two or more sections, all with titles, once all sides are cut"
+    refuses(reason, read, corpus(9, [], generated=("a",)))
     refuses("no generated text has two or more", read, corpus(9, [], generated=("a", None)))

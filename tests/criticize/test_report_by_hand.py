@@ -32,7 +32,7 @@ def judged(
         name=name,
         question=f"{name}?",
         spans="spans",
-        critic=SimpleNamespace(parts="cells"),
+        critic=SimpleNamespace(parts="cells", better="lower"),
         learns="nothing",
         needs="",
         measure=more.pop("measure", "words"),
@@ -173,6 +173,12 @@ def test_the_index_lists_critics_failures_and_pages():
     assert "<td><b>c</b></td><td></td><td></td><td></td><td>failed, see below</td>" in page
     assert '<li><a href="texts/1.html">d/1</a></li>' in page and "results.png" in page
     assert "results.png" not in report.index(criticism(), [])
+
+
+def test_the_index_fits_a_narrow_screen_where_a_table_moves_in_its_box():
+    page = report.index(criticism(judged("a")), [])
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
+    assert '<div style="overflow-x: auto"><table>' in page and "</table></div><img" in page
 
 
 def test_a_table_has_a_row_for_each_critic_and_each_failure():

@@ -67,8 +67,8 @@ def one(name, needs="", excluded=(0, 0), unknown=(0, 0)):
 
 @pytest.fixture
 def notes_of(monkeypatch):
-    """Notes beside those of lengths, copies and languages, which have tests of their own."""
-    for part in ("_sides", "_lengths", "_copies", "_languages"):
+    """Notes beside those of texts and directions, which have tests of their own."""
+    for part in ("_sides", "_lengths", "_copies", "_languages", "_directions"):
         monkeypatch.setattr(report, part, lambda found: [])
 
     def told(judged, **more):
@@ -109,3 +109,15 @@ def test_critics_that_failed_and_texts_set_aside_are_named_twenty_a_side(notes_o
     assert sum(note.startswith("set aside (real) line") for note in said) == 20
     assert sum(note.startswith("set aside (generated) line") for note in said) == 20
     assert len(said) == 2 + 20 + 20 + 1 and "1" in said[-1]
+
+
+def test_critics_are_named_by_the_scores_that_speak_for_a_text():
+    results = []
+    for name, better in (("a", "lower"), ("b", "reference_matched"), ("c", "lower")):
+        panel = SimpleNamespace(name=name, critic=SimpleNamespace(better=better))
+        results.append(SimpleNamespace(panel=panel))
+    assert report._directions(results) == [
+        "lower is better: a, c",
+        "nearer to real text is better: b",
+    ]
+    assert report._directions([]) == []

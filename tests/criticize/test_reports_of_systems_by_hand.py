@@ -56,7 +56,7 @@ def found(*critics, sizes=(50, 20, 30), failed=(), paired=False, aside=0):
 def test_scores_stand_beside_real_text_with_a_star_where_they_differ():
     one = found(critic("grid"), failed=(("y", "why"),))
     assert systems_report.scores(one) == [
-        ["critic", "real text", "m", "_n", "smallest difference seen"],
+        ["critic", "real text", "m", "_n", "smallest detectable difference"],
         [
             "grid",
             "2.00 [1.00, 3.00]",
@@ -104,6 +104,7 @@ def test_a_plan_has_a_row_for_each_critic_and_says_what_is_left_out():
 def test_notes_say_how_many_texts_there_are_and_which_are_few():
     lines = systems_report.notes(found(critic("a")))
     assert lines[0].startswith("texts: real 50, m 20, _n 30;")
+    assert "a (lower is better): a?" in lines
     assert not [line for line in lines if "fewer than 20" in line or "paired" in line]
     for sizes in ((39, 20, 20), (40, 19, 20), (40, 20, 19)):
         assert [

@@ -245,7 +245,7 @@ def test_the_command_shows_tables_writes_a_report_and_takes_results_back(
     command += ["--model", "none", "--encoder", "none"]
     assert main(command) == 0
     shown = capsys.readouterr().out
-    assert "| critic | real text | a | second | smallest difference seen |" in shown
+    assert "| critic | real text | a | second | smallest detectable difference |" in shown
     assert "Ranks among the systems" in shown
     record = json.loads((out / "results.json").read_text())
     assert record["systems"] == ["a", "second"]
@@ -359,4 +359,4 @@ def test_the_page_shows_what_its_snippet_prints(capsys):
     snippet = re.search(r"```python\n(.*?)```", page, re.S)[1]
     exec(snippet, {})
     shown = capsys.readouterr().out
-    assert "| critic | real text | first | second | smallest difference seen |" in shown
+    assert "| critic | real text | first | second | smallest detectable difference |" in shown

@@ -255,7 +255,10 @@ def _check_titles(documents: Sequence[Excerpt]) -> None:
         judgeable = counted(num_judgeable, f"{real} has", f"{real} have")
         raise InputError(f"{judgeable} two or more sections, all with titles")
     if not num_generated:
-        raise InputError("no generated text has two or more sections, all with titles")
+        raise InputError(
+            "no generated text has two or more sections, all with titles, once all sides are cut to "
+            "the same numbers of sections"
+        )
 
 
 def _persons() -> Panel:

@@ -33,6 +33,12 @@ from longform.text.sentences import sentences
 FEW = 20  # ours: texts a side below which the report warns that intervals are rough
 SIGNIFICANT = 0.05
 ENGLISH = 0.9  # ours: share of a side's texts in English from which nothing is said of its language
+# What a critic's direction means, in a report's words.
+BETTER = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "reference_matched": "nearer to real text is better",
+}
 LISTED = 20  # ours: records set aside that a report lists of each side
 _STYLE = (
     "\nbody { max-width: 46em; margin: 2em auto; padding: 0 1em; "
@@ -120,6 +126,7 @@ def notes(criticism: "Criticism") -> list[str]:
             f"{len(criticism.results)} tests: corrected for their number (Bonferroni), "
             f"p below {criticism.level:.4f} is a difference"
         )
+    lines += _directions(criticism.results)
     for result in criticism.results:
         lines += _exclusions(result)
     # 3. What is not judged.
@@ -127,6 +134,16 @@ def notes(criticism: "Criticism") -> list[str]:
     lines += reason_lines("left out", criticism.left_out)
     lines += set_aside_lines("real", criticism.real)
     lines += set_aside_lines("generated", criticism.generated)
+    return lines
+
+
+def _directions(results: Sequence[CriticResult]) -> list[str]:
+    """Which scores are better, in one line for each direction."""
+    lines = []
+    for better, meaning in BETTER.items():
+        names = [result.panel.name for result in results if result.panel.critic.better == better]
+        if names:
+            lines.append(f"{meaning}: {', '.join(names)}")
     return lines
 
 
@@ -193,7 +210,7 @@ def _sides(criticism: "Criticism") -> list[str]:
     # 3. What so few texts can show.
     if min(num_real // 2, num_generated) < FEW:
         lines.append(
-            f"fewer than {FEW} texts on a side: intervals are rough, "
+            f"fewer than {FEW} texts on a side (half of the real ones teach): intervals are rough, "
             "and small differences cannot be seen"
         )
     return lines
@@ -364,13 +381,14 @@ def index(criticism: "Criticism", links: Sequence[tuple[str, str]]) -> str:
     for name, _ in criticism.failed:
         cells = "</td><td>".join([f"<b>{escape(name)}</b>", "", "", "", "failed, see below"])
         rows.append(f"<tr><td>{cells}</td></tr>")
-    # 2. All in one page.
+    # 2. All in one page; on a narrow screen a table moves in a box of its own.
+    table = f'<div style="overflow-x: auto"><table>{"".join(rows)}</table></div>'
     figure = '<img src="results.png" alt="critics" width="650">' if criticism.results else ""
     page_items = []
     for file, title in links:
         page_items.append(f'<li><a href="{escape(file)}">{escape(title)}</a></li>')
     body = (
-        f"<h1>Generated against real texts</h1><table>{''.join(rows)}</table>{figure}"
+        f"<h1>Generated against real texts</h1>{table}{figure}"
         f"{html_list(notes(criticism))}<h2>Texts</h2><ul>{''.join(page_items)}</ul>"
     )
     return html_page("longform criticize", body)
@@ -387,6 +405,7 @@ def html_page(title: str, body: str) -> str:
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
     head = (
         '<meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style>"
     )

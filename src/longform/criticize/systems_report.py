@@ -11,6 +11,7 @@ from typing import Any
 from longform import __version__
 from longform.criticize.cost import duration
 from longform.criticize.report import (
+    BETTER,
     FEW,
     MAKER,
     SIGNIFICANT,
@@ -62,8 +63,8 @@ def tables(criticism: SystemsCriticism) -> list[tuple[str, Rows]]:
 
 
 def scores(criticism: SystemsCriticism) -> Rows:
-    """A row for each critic: real text, each system, and the smallest difference that is seen."""
-    rows = [["critic", "real text", *criticism.systems, "smallest difference seen"]]
+    """A row for each critic: real text, each system, and the smallest detectable difference."""
+    rows = [["critic", "real text", *criticism.systems, "smallest detectable difference"]]
     for critic in criticism.results:
         cells = [_with_interval(critic.real)]
         for name in criticism.systems:
@@ -104,7 +105,7 @@ def pairs(criticism: SystemsCriticism) -> Rows:
 
 
 def plan_rows(plans: Sequence[Plan], systems: Sequence[str]) -> Rows:
-    """A row for each critic: time, real text's score, smallest difference seen of each system."""
+    """A row for each critic: time, real text's score, smallest detectable difference."""
     rows = [["critic", "time on one core", "real text", *systems]]
     for plan in plans:
         if plan.reason:
@@ -140,19 +141,26 @@ def notes(criticism: SystemsCriticism) -> list[str]:
         "all sides are cut to the same lengths: each text to the shortest text of its rank",
         "a rank follows distance from real text's score where a critic has no better side; "
         "p-values are permutation tests, corrected for all critics and systems (Holm)",
-        "the smallest difference seen is that of one test at .05 with a power of .8",
+        "the smallest detectable difference is what one test at .05 sees in 80 of 100 comparisons",
     ]
     if criticism.paired:
         lines.append("paired: texts of one prompt are compared with each other")
     if min(num_texts[0] // 2, *num_texts) < FEW:  # half of the real texts teach
-        lines.append(f"fewer than {FEW} texts on a side: small differences cannot be seen")
+        lines.append(
+            f"fewer than {FEW} texts on a side (half of the real ones teach): "
+            "small differences cannot be seen"
+        )
     num_differing = len(pairs(criticism)) - 1  # without the header
     if criticism.results and len(criticism.systems) > 1 and not num_differing:
         lines.append("no critic finds a difference between two systems (p < .05, corrected)")
     if num_differing > MORE_PAIRS:
         others = num_differing - MORE_PAIRS
         lines.append(f"{counted(others, 'more pair differs', 'more pairs differ')}: pairs.csv")
-    # 2. What is not compared.
+    # 2. What each critic asks.
+    for result in criticism.results:
+        panel = result.panel
+        lines.append(f"{panel.name} ({BETTER[panel.critic.better]}): {panel.question}")
+    # 3. What is not compared.
     lines += reason_lines("failed", criticism.failed)
     lines += reason_lines("left out", criticism.left_out)
     for name, texts in sides.items():
