@@ -256,8 +256,8 @@ def _check_titles(documents: Sequence[Excerpt]) -> None:
         raise InputError(f"{judgeable} two or more sections, all with titles")
     if not num_generated:
         raise InputError(
-            "no generated text has two or more sections, all with titles, once all sides are cut to "
-            "the same numbers of sections"
+            "no generated text has two or more sections, all with titles, once all sides are cut "
+            "to the same numbers of sections"
         )
 
 

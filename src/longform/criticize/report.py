@@ -141,7 +141,10 @@ def _directions(results: Sequence[CriticResult]) -> list[str]:
     """Which scores are better, in one line for each direction."""
     lines = []
     for better, meaning in BETTER.items():
-        names = [result.panel.name for result in results if result.panel.critic.better == better]
+        names = []
+        for result in results:
+            if result.panel.critic.better == better:
+                names.append(result.panel.name)
         if names:
             lines.append(f"{meaning}: {', '.join(names)}")
     return lines
@@ -210,8 +213,8 @@ def _sides(criticism: "Criticism") -> list[str]:
     # 3. What so few texts can show.
     if min(num_real // 2, num_generated) < FEW:
         lines.append(
-            f"fewer than {FEW} texts on a side (half of the real ones teach): intervals are rough, "
-            "and small differences cannot be seen"
+            f"fewer than {FEW} texts on a side (half of the real ones teach): "
+            "intervals are rough, and small differences cannot be seen"
         )
     return lines
 

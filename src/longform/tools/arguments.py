@@ -72,8 +72,9 @@ def _suites(parser: argparse.ArgumentParser) -> None:
         "--ends",
         choices=ENDS,
         default="bos",
-        help="tokens at the ends of a text: bos puts one before it (default: bos); the others are "
-        "the papers' (docs/suites.md)",
+        help="tokens at the ends of a text: bos puts a begin token before it (default: bos); "
+        "legacy_none adds none, as beyer2021 read; bos_eos_2021 also counts an end token, as the "
+        "paper's tools do since August 2021",
     )
     add(
         "--separator",
@@ -136,7 +137,7 @@ def _verify(parser: argparse.ArgumentParser) -> None:
         "--judge",
         metavar="MODEL",
         help="model that says whether a line supports a sentence: a folder, or OWNER/NAME@COMMIT "
-        "of the hub",
+        "of the hub; needed unless --pages is a trained checker",
     )
     _common(parser, "folder for every sentence's verdict (default: verified)", Path("verified"))
 
