@@ -23,8 +23,15 @@ from transformers import (
 from longform.critics.perplexity import read as token_predictions
 from longform.critics.perplexity.score import Perplexity, units_from_predictions
 from longform.documents import Document, Section
+from longform.errors import BadInput
 from longform.language_models import ngram, tokenizers
-from longform.language_models.checkpoints import load_model, load_reader, load_tokenizer
+from longform.language_models.checkpoints import (
+    load_config,
+    load_model,
+    load_reader,
+    load_tokenizer,
+)
+from longform.language_models.log_probs import open_reader
 from longform.language_models.sentence_features import open_encoder
 from longform.language_models.trial import open_language_model, try_language_model
 from tests.refusals import refuses
@@ -71,6 +78,46 @@ def words(tmp_path_factory):
 def test_a_network_that_reads_to_both_sides_is_refused(kind, words):
     said = f"^f: a network of kind '{kind}' reads to both sides.*name a causal language model"
     refuses(said, try_language_model, network(kind), words, "f")
+
+
+def test_a_network_of_two_positions_reads_and_one_of_one_position_does_not(words):
+    two = network("gpt2", n_positions=2, n_embd=16, n_layer=1, n_head=2)
+    try_language_model(two, words, "f")
+    ids = (0, 5, 9)
+    read = open_reader(two, share=False).read([ids[:2], ids[1:]])
+    alone = [
+        two(torch.tensor([pair])).logits[0, 0].log_softmax(-1)[pair[1]]
+        for pair in (ids[:2], ids[1:])
+    ]
+    assert np.allclose(np.concatenate(read), torch.stack(alone).detach().numpy(), atol=1e-6)
+    one = network("gpt2", n_positions=1, n_embd=16, n_layer=1, n_head=2)
+    refuses("^f: the network reads one token at a time", try_language_model, one, words, "f")
+
+
+@pytest.mark.parametrize("open_it", [load_tokenizer, open_language_model, load_config])
+def test_code_in_a_folder_never_runs_though_somebody_says_yes(open_it, tmp_path, monkeypatch):
+    folder = lm_folder(tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    code = {
+        "AutoConfig": "own.Config",
+        "AutoModelForCausalLM": "own.Network",
+        "AutoTokenizer": ["own.Words", None],
+    }
+    (folder / "config.json").write_text(
+        json.dumps({**config, "model_type": "own", "auto_map": code})
+    )
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    settings = {
+        **settings,
+        "tokenizer_class": "Words",
+        "auto_map": {"AutoTokenizer": ["own.Words", None]},
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    with pytest.raises((BadInput, ValueError), match="contains custom code"):
+        open_it(folder)
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("kind", ["roberta", "bert"])

@@ -193,7 +193,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     if not any(list(folder.glob(pattern)) for pattern in patterns):
         raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); {AGAIN}")
     try:
-        return AutoTokenizer.from_pretrained(**source(folder))
+        return AutoTokenizer.from_pretrained(**source(folder), trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise BadInput(
             f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path"
@@ -222,9 +222,10 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     form: dict[str, Any] = {"dtype": torch.float32} if is_gguf else {"use_safetensors": True}
     try:
         if auto is AutoModelForCausalLM and not is_gguf:
-            _refuse_encoder_decoder(folder, AutoConfig.from_pretrained(**keywords))
+            config = AutoConfig.from_pretrained(**keywords, trust_remote_code=False)
+            _refuse_encoder_decoder(folder, config)
         model, report = auto.from_pretrained(
-            **keywords, **form, output_loading_info=True, **settings
+            **keywords, **form, trust_remote_code=False, output_loading_info=True, **settings
         )
     except ImportError as error:  # of gguf or accelerate
         raise BadInput(f"{folder}: {_first_line(error)}; pip install 'longform[real]'") from error
@@ -333,7 +334,7 @@ def _refuse_unknown_keywords(shape: Mapping[str, Any], kind: str, config_class: 
 
 def load_config(folder: Path) -> Any:
     """The configuration of a checkpoint folder."""
-    return AutoConfig.from_pretrained(**source(folder))
+    return AutoConfig.from_pretrained(**source(folder), trust_remote_code=False)
 
 
 def _first_line(error: Exception) -> str:

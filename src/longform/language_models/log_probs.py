@@ -174,11 +174,12 @@ def split_network(network: Any) -> tuple[Body, Head] | None:
     Returns:
         None where the two cannot be told apart.
     """
-    # 1. States and logits of three tokens.
+    # 1. States and logits of three tokens, or of as many as the network reads.
     base, layer = network.base_model, network.get_output_embeddings()
     if layer is None or base is network:
         return None
-    ids = torch.arange(3, device=network.device)[None] % capacity.vocabulary_size(network)
+    count = capacity.window_size(network, 3)
+    ids = torch.arange(count, device=network.device)[None] % capacity.vocabulary_size(network)
     states = base(input_ids=ids, use_cache=False)[0]
     logits = network(input_ids=ids, use_cache=False).logits
     if states.shape[-1] != layer.weight.shape[-1]:

@@ -56,13 +56,17 @@ def try_language_model(network: Any, tokenizer: PreTrainedTokenizerBase, name: s
         name: with which errors begin.
 
     Raises:
-        BadInput: the tokenizer has tokens that the network lacks, the network fails on a short
-            text, gives no numbers, or reads what stands after a token before it predicts the token.
+        BadInput: the tokenizer has tokens that the network lacks, the network has a single
+            position, fails on a short text, gives no numbers, or reads what stands after a token
+            before it predicts the token.
     """
     check_vocabulary(network, tokenizer, name)
     network.eval()
     vocabulary = capacity.vocabulary_size(network)
-    row = trial_row(tokenizer, vocabulary)[: capacity.window_size(network, TRIAL_TOKENS)]
+    window = capacity.window_size(network, TRIAL_TOKENS)
+    if window < 2:
+        raise BadInput(f"{name}: the network reads one token at a time, none before it; {INSTEAD}")
+    row = trial_row(tokenizer, vocabulary)[:window]
     # 1. The row as it is, then with one token changed, at every position but the first.
     rows = [list(row) for _ in row]
     for position in range(1, len(row)):
