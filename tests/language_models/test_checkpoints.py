@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from tiny import bpe_folder, classifier_folder, documents, lm_folder
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, GPT2Config
 
 from experiments import keep_bases
 from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
@@ -23,6 +23,7 @@ from longform.language_models.checkpoints import (
     published,
 )
 from longform.language_models.sentence_features import open_encoder
+from longform.statistics.random_streams import derived_seed
 from tests.refusals import refuses
 
 NAMED = {"package": "tiny_weights", "file": "tiny.gguf"}
@@ -131,6 +132,16 @@ def kept(tmp_path_factory):
         SavedModel(network, tokenizer).save(run / "models" / name)
     keep_bases.keep(run / "models", run / "tokenizer", run / "bases")
     return run
+
+
+def test_new_weights_are_those_of_the_seed_and_shapes_go_before_settings():
+    made = checkpoints.new_network(SMALL, AutoModelForCausalLM, 3, vocab_size=9, n_embd=8)
+    torch.manual_seed(derived_seed(3, "initial weights"))
+    sizes = {"vocab_size": 9, "n_layer": 1, "n_head": 2, "n_embd": 16}
+    start = AutoModelForCausalLM.from_config(GPT2Config(**sizes)).state_dict()
+    assert made.state_dict().keys() == start.keys()
+    for name, weights in made.state_dict().items():
+        assert torch.equal(weights, start[name])
 
 
 def test_a_shape_is_finetuned_from_its_base_and_another_is_refused(kept, tmp_path, capsys):

@@ -20,7 +20,7 @@ from longform.language_models.translation import (
     fit,
     fit_subwords,
 )
-from longform.statistics.random_streams import generator
+from longform.statistics.random_streams import derived_seed, generator
 from tests.oracles import whole_translations
 from tests.refusals import refuses
 
@@ -138,6 +138,24 @@ def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_pa
     again = TrainedTranslator.load(tmp_path / "m")
     assert again.kind == kind
     assert float(again.network.loss(collate(rows))) == pytest.approx(loss, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_translator_starts_from_weights_of_its_seed(kind, tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(translation, "fit_learner", lambda *args, **kw: calls.append((args, kw)))
+    options = {"kind": kind, "shape": TINY, "subwords": 60}
+    options |= {"name": "n", "seed": 3, "scratch": tmp_path}
+    trained = fit(pairs(), schedule=PLAN, **options)
+    (((learner, network, items, joined, schedule), settings),) = calls
+    assert (learner, joined, schedule) == (translation.TranslatorTraining, collate, PLAN)
+    assert settings == {"seed": 3, "name": "n", "scratch": tmp_path}
+    assert {split: len(rows) for split, rows in items.items()} == {"train": 51, "validation": 13}
+    torch.manual_seed(derived_seed(3, "initial weights"))
+    start = NETWORKS[kind](Shape(**TINY), trained.subwords.get_vocab_size()).state_dict()
+    assert start.keys() == network.state_dict().keys()
+    for name, weights in network.state_dict().items():
+        assert torch.equal(weights, start[name])
 
 
 def test_bad_input_is_refused_by_name(tmp_path):

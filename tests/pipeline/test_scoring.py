@@ -244,6 +244,6 @@ def test_the_curve_has_a_line_for_each_system_of_each_corpus(tmp_path):
     latent = {"wiki": {"lm": {"latent_ppl": 2.5}}}
     write_json(tmp_path / "metrics" / "mine" / "section_order.json", latent)
     curve(study(tmp_path), "mine")
-    lines = (tmp_path / "plots" / "systems.csv").read_text().splitlines()
-    assert lines[0] == "corpus,system,word_ppl,latent_ppl"
-    assert sorted(lines[1:]) == ["arxiv,lm,9.0,", "wiki,data,5.0,", "wiki,lm,7.5,2.5"]
+    lines = (tmp_path / "plots" / "systems.csv").read_bytes().split(b"\n")
+    assert lines[0] == b"corpus,system,word_ppl,latent_ppl" and lines.pop() == b""
+    assert sorted(lines[1:]) == [b"arxiv,lm,9.0,", b"wiki,data,5.0,", b"wiki,lm,7.5,2.5"]

@@ -38,6 +38,7 @@ def scores(folder):
 def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
     packed = tmp_path / "records.csv.gz"
     write_scale_records(scores(tmp_path / "scores"), packed)
+    assert b"\r" not in gzip.decompress(packed.read_bytes())
     kept = {"spread": 0.5, "transitions": [["a", "b", 2, 0.123]]}
     assert raw_scale_records(packed) == {
         "articles/one": [{**SCORE, "details": kept}],

@@ -81,9 +81,8 @@ def test_an_export_is_a_table_or_lines(options, capsys):
     with table.out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [*command.COLUMNS] and len(rows) == 4 and rows[3]["check"] == "True"
-    assert (
-        "\r" not in table.out.read_text() and capsys.readouterr().out == f"{table.out}: 4 answers\n"
-    )
+    assert b"\r" not in table.out.read_bytes()
+    assert capsys.readouterr().out == f"{table.out}: 4 answers\n"
     lines = options("out.jsonl")
     command._export(lines)
     assert json.loads(lines.out.read_text().splitlines()[1])["question"] == "section_1"

@@ -27,6 +27,7 @@ from longform.language_models import sentence_features
 from longform.language_models.lightning import Schedule
 from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
 from longform.statistics.protocols import OrderScorer, PairLearner
+from longform.statistics.random_streams import derived_seed
 from longform.text.permutations import ShuffleTask
 from synthetic_world.corpora import build
 from tests.oracles.bridge_loops import bridges, loop_score
@@ -309,6 +310,24 @@ def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, objecti
         sum(p.numel() for p in head.parameters()) == 132_096
     )  # it has no bias and is positively homogeneous
     torch.testing.assert_close(head(3 * x), 3 * head(x), rtol=1e-4, atol=1e-5)
+
+
+def test_a_head_starts_from_its_seed_and_anchors_have_a_next_sentence(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(training, "fit_module", lambda *args, **kw: calls.append((args, kw)))
+    data = {"train": Sentences(np.zeros((5, 6), np.float32), [2, 3])}
+    plan = Schedule(learning_rate=1.0, batch=2, epochs=1)
+    options = {"seed": 1, "name": "n", "scratch": tmp_path}
+    for objective in ("paper", "likelihood"):
+        head = training.train_head(data, Recipe(objective), plan, latent=2, **options)
+        torch.manual_seed(derived_seed(1, "bridge head"))
+        start = bridge_head(6, latent=2).state_dict()
+        assert start.keys() == head.state_dict().keys()
+        for name, weights in head.state_dict().items():
+            assert torch.equal(weights, start[name])
+    anchors = [args[1] for args, _ in calls]
+    assert anchors == [{"train": range(4)}, {"train": range(2)}]
+    assert [settings for _, settings in calls] == [options, options]
 
 
 def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path):

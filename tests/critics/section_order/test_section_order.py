@@ -331,6 +331,32 @@ def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
     )
 
 
+def test_an_encoder_gets_a_new_layer_of_the_seed_over_the_titles(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(reading, "fit_learner", lambda *args, **kw: calls.append((args, kw)))
+    titled = AutoModelForSequenceClassification.from_pretrained(classifier_folder(tmp_path))
+    titled.base_model.save_pretrained(tmp_path)
+    options = {"base": tmp_path, "name": "n", "scratch": tmp_path, "schedule": {}, "max_length": 8}
+    layers = []
+    for seed in (3, 3, 4):
+        made = reading.fit(documents=documents(), seed=seed, **options)
+        layers.append(made.network.classifier.weight)
+    assert torch.equal(layers[0], layers[1]) and not torch.equal(layers[0], layers[2])
+    titles = sorted(TINY_TITLES)
+    assert made.network.config.id2label == dict(enumerate(titles))
+    (learner, network, items, collate, schedule), settings = calls[2]
+    assert (learner, network, schedule) == (reading.TitleClassifier, made.network, {})
+    assert collate is reading.collate
+    assert settings == {"seed": 4, "name": "n", "scratch": tmp_path}
+    of_split = [document for document in documents() if document.split == "validation"]
+    expected = []
+    for document in of_split:
+        for section in document.sections:
+            tokens = reading.section_ids(section.text, made.tokenizer, 8)
+            expected.append((tokens, titles.index(section.title)))
+    assert items["validation"] == expected
+
+
 def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path):
     reader = classifier_folder(tmp_path)
     out = reading.read(
