@@ -371,3 +371,4 @@ def test_documents_are_those_of_a_folder_or_of_one_file(tmp_path):
 def test_shares_of_none_and_of_all_can_be_told_from_a_half():
     """(1.95996 sqrt(2 * 0.25 * 0.75) + 0.84162 * 0.5)^2 / 0.5^2 is 10.51, from either side."""
     assert items.needed(0.0, 0.5) == items.needed(0.5, 1.0) == 11
+    assert items.needed(0.5, 0.0) == items.needed(1.0, 0.5) == 11
