@@ -139,8 +139,18 @@ def test_marks_are_the_places_of_each_critic_in_its_number():
     ]
 
 
+@pytest.mark.parametrize(
+    ("span", "widened"),
+    [((0, 8), (0, 8)), ((1, 3), (0, 3)), ((0, 5), (0, 7)), ((2, 10), (0, 14)), ((3, 3), (3, 3)), ((8, 14), (8, 14))],
+)  # fmt: skip
+def test_marks_that_cut_a_word_are_widened_to_its_borders(span, widened):
+    """The words of "One two, three" stand at 0 to 3, 4 to 7 and 9 to 14."""
+    text = "One two, three"
+    assert report._whole_words(text, *span) == widened
+
+
 def test_a_page_cuts_the_text_at_marks_and_headings():
-    """Characters 0 to 8 by both critics, 19 to 28 by the second, which are "ur &amp; five."."""
+    """Characters 0 to 8 by both critics, 19 to 28 by the second, whose first word is "Four"."""
     first = judged("a", blame=[(0.5, (0, 8))])
     second = judged("b", blame=[(1.0, (0, 8)), (2.0, (19, 29))])
     nowhere = judged("c")
@@ -148,10 +158,10 @@ def test_a_page_cuts_the_text_at_marks_and_headings():
     text = whole.partition("</ul>")[2]
     assert text.startswith(
         '<p></p><h2>Rise</h2><p><mark id="p0" style="border-color: #0072B2" '
-        'title="a: 0.50; b: 1.00">One two.</mark> Three.\n\nFo'
-        '<mark id="p19" style="border-color: #D55E00" title="b: 2.00">ur &amp; five.</mark></p>'
+        'title="a: 0.50; b: 1.00">One two.</mark> Three.\n\n'
+        '<mark id="p17" style="border-color: #D55E00" title="b: 2.00">Four &amp; five.</mark></p>'
     )
-    assert '<b style="color: #D55E00">b</b>: <a href="#p0">“One two.”</a>; <a href="#p19">' in whole
+    assert '<b style="color: #D55E00">b</b>: <a href="#p0">“One two.”</a>; <a href="#p17">' in whole
     assert '<b style="color: #009E73">c</b>: no part stands out</li>' in whole
     assert whole.startswith("<!doctype html>") and "<title>d/1</title>" in whole
 

@@ -51,6 +51,10 @@ _STYLE = (
     "img { max-width: 100%; } "
     "@media (max-width: 30em) { td, th { padding: .2em; font-size: 12px; } }\n"
 )
+_HOW_MARKED = (
+    '<p class="note">Underlined are the places that each critic finds worst, three at most, in its '
+    'colour; point at one for its score. <a href="../index.html">All texts</a></p>'
+)
 
 # Document id -> (value, character span) of its worst places, worst first.
 Blame = dict[str, list[tuple[float, tuple[int, int]]]]
@@ -302,12 +306,25 @@ Mark = tuple[int, int, int, str]  # start, end, number of the critic, note
 
 
 def marks(document: Document, results: Sequence[CriticResult]) -> list[Mark]:
-    """The worst parts of a generated text that are places in it, critic by critic."""
+    """The worst parts of a generated text that are places in it, critic by critic.
+
+    A part that begins or ends within a word is shown with all of it.
+    """
     found: list[Mark] = []
     for number, result in enumerate(results):
-        for value, (start, end) in result.blame.get(f"generated/{document.id}", []):
+        for value, span in result.blame.get(f"generated/{document.id}", []):
+            start, end = _whole_words(document.text, *span)
             found.append((start, end, number, f"{result.panel.name}: {short(value)}"))
     return found
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """A part, widened to the borders of its first and its last word."""
+    while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while start < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    return start, end
 
 
 def page(document: Document, results: Sequence[CriticResult]) -> str:
@@ -320,7 +337,7 @@ def page(document: Document, results: Sequence[CriticResult]) -> str:
             quoted = f"{escape(result.panel.critic.parts)} are not places in the text"
         name = f'<b style="color: {_colour(number)}">{escape(result.panel.name)}</b>'
         critics.append(f"<li>{name}: {quoted}</li>")
-    title = f"<h1>{escape(document.id)}</h1>"
+    title = f"<h1>{escape(document.id)}</h1>{_HOW_MARKED}"
     marked = _marked_text(document, text_marks)
     return html_page(document.id, f"{title}<ul>{''.join(critics)}</ul><p>{marked}</p>")
 
