@@ -238,6 +238,14 @@ def test_a_heading_alone_on_its_level_is_the_documents_title():
     assert markdown.prose_sections("no heading") == []
 
 
+def test_struck_words_linked_images_and_breaks_of_lines_are_as_a_reader_sees_them():
+    text = "# One\na ~~b c~~ d ~ e ~/f~~g\n# Two\n[![alt](x.png)](http://x) h[][3]\\\ni \\\\\nj\\"
+    assert markdown.prose_sections(text) == [
+        ("One", "a b c d ~ e ~/f~~g"),
+        ("Two", "h[][3] i \\ j\\"),
+    ]
+
+
 MARKS = st.text("a1 \n\t*_`[]()<>|#-=+:.\\~!&;\x00\u2028é", max_size=200)
 
 

@@ -106,6 +106,7 @@ TEMPLATES = {
     "{{formatnum:12345.6}} {{formatnum:1,234|R}}": "12,345.6 1234",
     "{{val|0.99985|u=A}} {{val|6.02|e=23|u=mol-1}}": "0.99985 A 6.02×10^23 mol^−1",
     "{{val|1.5|0.2|u=m}} 3.3{{e|-20}} {{gaps|1|234}}": "1.5±0.2 m 3.3×10^−20 1 234",
+    "{{abbrlink|UK|United Kingdom}} {{hover title|seen on hover|seen}}": "UK seen",
     "{{nowrap|1=''E'' = mc<sup>2</sup>}} {{abbr|USA|United States}}": "E = mc^2 USA",
     "{{frac|1|2}} 1{{sfrac|1|4}} {{frac|3|1|2}} {{sfrac|a + b|c}}": "1/2 1 1/4 3 1/2 (a + b)/c",
     "{{math|''x'' > {{sqrt|2}}}} {{mvar|n}} {{pi}}": "x > √2 n π",

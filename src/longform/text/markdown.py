@@ -29,6 +29,8 @@ _PLACEHOLDER = re.compile("\x00(\\d+)\x00")
 _ADDRESS_PART = r"\([^()]{0,1000}(?:\([^()]{0,200}\)[^()]{0,1000}){0,9}\)"
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.{1,1000}?)(?<!`)\1(?!`)")
 _IMAGE = re.compile(rf"!\[[^\]]{{0,1000}}\](?:{_ADDRESS_PART}|\[[^\]]{{0,200}}\])")
+_LINKED_IMAGE = re.compile(rf"\[\s*!\[[^\]]{{0,1000}}\]{_ADDRESS_PART}\s*\]{_ADDRESS_PART}")
+_STRUCK = re.compile(r"(?<![~\\])~~(?=[^\s~])(.{1,500}?)(?<=[^\s~])~~(?!~)")
 _LINK = re.compile(
     rf"\[((?:[^\[\]]|\[[^\[\]]{{0,200}}\]){{1,1000}})\](?:{_ADDRESS_PART}|\[[^\]]{{0,200}}\])"
 )
@@ -118,9 +120,18 @@ def prose(lines: Sequence[str], labels: Collection[str] = ()) -> list[str]:
     # 2. Their words.
     texts = []
     for paragraph in paragraphs:
-        if plain := _plain(" ".join(paragraph), labels):
+        if plain := _plain(" ".join(_without_breaks(paragraph)), labels):
             texts.append(plain)
     return texts
+
+
+def _without_breaks(lines: Sequence[str]) -> list[str]:
+    """Lines of a paragraph without the backslash at the end of one, which breaks the line."""
+    words = []
+    for line in lines[:-1]:
+        num_backslashes = len(line) - len(line.rstrip("\\"))
+        words.append(line[:-1] if num_backslashes % 2 else line)
+    return [*words, *lines[-1:]]
 
 
 def _prose_lines(lines: Sequence[str]) -> list[str]:
@@ -191,6 +202,7 @@ def _without_markup(text: str, labels: Collection[str]) -> str:
         label = _PLACEHOLDER.sub("", link[1]).casefold()
         return link[1] if label in labels else link[0]
 
+    text = _LINKED_IMAGE.sub("", text)
     text = _IMAGE.sub("", text)
     text = _LINK.sub(r"\1", text)
     text = _FOOTNOTE.sub("", text)
@@ -200,6 +212,7 @@ def _without_markup(text: str, labels: Collection[str]) -> str:
     text = _TAG.sub("", text)
     for _ in range(2):  # strong words inside emphasised ones
         text = _EMPHASIS.sub(r"\2", text)
+    text = _STRUCK.sub(r"\1", text)
     return html.unescape(_ESCAPE.sub(r"\1", text))
 
 

@@ -35,8 +35,8 @@ STATES = _listed("states")  # after a comma as EITHER: "Hartford, Conn."
 WEEKDAYS = _listed("weekdays")  # not before a date: "Mon. 3 May"
 # None of them ends a sentence before a lower-case word.
 ABBREVIATIONS = TITLES | BEFORE_NUMBERS | EITHER | BEFORE_LOWER_CASE | STATES | WEEKDAYS
-# States and a time zone, in capitals, that in small letters are in TITLES: "ca.", "est.", "mt."
-CODES = frozenset(["CA", "EST", "MT"])
+# States, a time zone and names, in capitals, that in small letters are in TITLES: "ca.", "rt."
+CODES = frozenset(["BP", "CA", "EST", "MT", "RT"])
 # Other words that decide.
 STARTERS = _listed("starters")  # usual first words of a sentence
 MONTHS = _listed("months")  # their first three letters
@@ -108,6 +108,7 @@ _ITEM_LINE = re.compile(
 )
 # A number in Roman numerals: "Henry VIII. was"
 _ROMAN = re.compile(r"(?=.)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ROMAN_NUMBER = re.compile(r"(?=..)X{0,3}(?:IX|IV|V?I{0,3})")  # "I" is a word
 _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,20}}([^\W_]+)")
 _NAME = rf"[{_UPPER}][\w’'.-]*"
 # 'Uncle Sam asked'
@@ -297,6 +298,8 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
         return False
     if not closers and (_in_bracket(text, start, position, end) or _in_title(text, start, stop)):
         return False
+    if marks == "." and closers in {")", "]"} and text[start] not in "([":
+        return _bracketed_word_ends(text, start, position, after)
     if marks == "." and not closers:
         return _full_stop_ends(text, start, position, end, after, caseless)
     if after[:1].islower() and not caseless:
@@ -341,6 +344,28 @@ def _in_bracket(text: str, start: int, position: int, end: int) -> bool:
         if not depth:
             return True
     return False
+
+
+def _bracketed_word_ends(text: str, start: int, position: int, after: str) -> bool:
+    """Whether a bracket within a sentence ends it, by the word and full stop that it ends with.
+
+    "Capt. (later Col.) Hall left" goes on, "(for Acme Inc.) The firm" and "(it rained.) We" do not.
+
+    Args:
+        text: the whole.
+        start: of the sentence.
+        position: of the full stop.
+        after: the next word.
+    """
+    last_word = _LAST_WORD.search(text, max(start, position - 40), position)
+    if last_word is None or after[:1].islower():
+        return not after[:1].islower()
+    word, folded = last_word[0], last_word[0].lower()
+    if folded in TITLES and word not in CODES:
+        return False
+    if folded in EITHER or _ACRONYM.match(word):
+        return after.lower() in STARTERS
+    return True
 
 
 def _in_title(text: str, start: int, stop: re.Match[str]) -> bool:
@@ -419,8 +444,8 @@ def _full_stop_ends(
     if folded in TITLES and (alone or word not in CODES):
         return False
     following = text[_next_visible(text, end)]
-    number = following.isdigit()
-    # "No. 5", "Fig. 3"
+    number = following.isdigit() or _ROMAN_NUMBER.fullmatch(after) is not None
+    # "No. 5", "Fig. 3", "vol. II"
     if folded in BEFORE_NUMBERS and number:
         return False
     # "on Wed. 5 May", "Mon. May 3"

@@ -88,6 +88,16 @@ CASES = {  # "|" marks the place between two sentences, where the text itself ha
     "dollars": "It cost U.S. $5 or so.|We paid.",
     "accents": "Élodie a mangé.3|Été comme hiver.|« Non ! » Élodie said.|Il (à Paris) part.",
     "cyrillic lower case": "Он жил в городе.|она уехала.|Почему?",
+    "rarer titles": (
+        "Mx. Poe met the Rt. Hon. Ann Bell.|Msgr. Ray and Sens. Lee and Bo met.|They told 'em.|It fell on BP.|Bell and RT.|Ray left.|"
+        "Asst. Prof. Lee and Cllr. Ray stayed.|Wm. Hall and Geo. Bell wrote Chas. Ray.|They did."
+    ),
+    "bracket with a title": (
+        "Capt. (later Col.) Hall met Dr. (Mrs.) Bell.|The firm (Acme Inc.) Hall founded grew.|"
+        "The United States (U.S.) Congress met.|He works (at Acme Inc.)|She does not.|"
+        "He left (it rained.)|We stayed.|He lives there (in Sacramento, CA.)|Hall does not."
+    ),
+    "roman numbers": "See vol. II, ch. IV of it.|Bk. III, pt. XII is short.|He said no.|I left.",
     "spanish": "¿Qué pasa?|¡Nada!|¿Sí?",
 }
 
