@@ -238,7 +238,7 @@ def test_a_heading_alone_on_its_level_is_the_documents_title():
     assert markdown.prose_sections("no heading") == []
 
 
-def test_struck_words_linked_images_and_breaks_of_lines_are_as_a_reader_sees_them():
+def test_struck_words_linked_images_and_line_breaks_are_as_seen():
     text = "# One\na ~~b c~~ d ~ e ~/f~~g\n# Two\n[![alt](x.png)](http://x) h[][3]\\\ni \\\\\nj\\"
     assert markdown.prose_sections(text) == [
         ("One", "a b c d ~ e ~/f~~g"),
