@@ -180,6 +180,11 @@ def test_a_constant_is_tried_with_tests_that_name_its_module(tmp_path, monkeypat
     file.write_text("\n".join(map(json.dumps, rows)))
     (change,) = file_mutations(b"LEVEL = 5\n", "longform/statistics/sums.py")
     assert read_calls(file).of(change) == names
+    called = {"test": others[0], "phase": "call", "called": "longform/statistics/sums.py:Sum.add"}
+    with file.open("a") as lines_of_calls:
+        lines_of_calls.write("\n" + json.dumps(called))
+    (change,) = file_mutations(b"class Sum:\n    level = 5\n", "longform/statistics/sums.py")
+    assert read_calls(file).of(change) == [*names, others[0]]
 
 
 def test_comprehensions_belong_to_the_function_around_them():

@@ -319,30 +319,33 @@ def test_plain_texts_in_place_of_units_or_documents_are_told_apart(texts):
     refuses("got plain text; give documents", of_splits, texts, ["test"], "topics")
 
 
-# by class: what its reader takes, by keyword alone | what a fit learns
+# by class: what its reader takes, by keyword alone | what a fit learns, by keyword alone with *
 FIELDS = {
-    "bbscore.score._PathCritic": "encoder=None seed=0|head",
-    "code_mixing.score._MixtureCritic": "languages=3 seed=0|mixture",
-    "entity_grid.score.EntityGrid": "lexicon=None|log_probs",
-    "lexical.score.SharedNouns": "lexicon=None|",
-    "lexical.score.LatentSemanticAnalysis": "lexicon=None|words vectors",
-    "lexical.wordnet.WordnetSimilarity": "lexicon=None|taxonomy",
-    "mauve.score.Mauve": "model=None|real centres shares",
-    "neural_ranker.score.NeuralRanker": "model=None encoder=None seed=0|",
-    "order_and_repetition.score.OrderAndRepetition": "model=None window=None shuffles=3 seed=0"
-    "|reference",
-    "perplexity.score.Perplexity": "model=None window=None|",
-    "topics.score.Topics": "topics=0 seed=1234|model mean precision",
-    "verifiability.score._CheckerCritic": "checker=None|",
+    "bbscore.score:_PathCritic": "encoder=None seed=0|*head",
+    "code_mixing.score:_MixtureCritic": "languages=3 seed=0|*mixture",
+    "entity_grid.score:EntityGrid": "lexicon=None|log_probs",
+    "lexical.score:SharedNouns": "lexicon=None|",
+    "lexical.score:LatentSemanticAnalysis": "lexicon=None|words vectors",
+    "lexical.wordnet:WordnetSimilarity": "lexicon=None|taxonomy",
+    "mauve.score:Mauve": "model=None|real centres shares",
+    "neural_ranker.score:NeuralRanker": "model=None encoder=None seed=0|",
+    "order_and_repetition.score:OrderAndRepetition": "model=None window=None shuffles=3 seed=0"
+    "|*reference",
+    "perplexity.score:Perplexity": "model=None window=None|",
+    "topics.score:Topics": "topics=0 seed=1234|*model mean precision",
+    "verifiability.score:_CheckerCritic": "checker=None|",
 }
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", FIELDS, ids="critics.{}".format)
 def test_a_reader_is_set_by_keyword_and_what_is_learnt_is_not_shown(name):
-    module, _, kind = f"longform.critics.{name}".rpartition(".")
-    fields = dataclasses.fields(getattr(importlib.import_module(module), kind))
+    module, _, kind = name.partition(":")
+    fields = dataclasses.fields(
+        getattr(importlib.import_module(f"longform.critics.{module}"), kind)
+    )
     reading = [one for one in fields if "reading" in one.metadata]
     learnt = [one for one in fields if "fitted" in one.metadata]
     shown = " ".join(f"{one.name}={one.default}" for one in reading)
-    assert shown + "|" + " ".join(one.name for one in learnt) == FIELDS[name]
-    assert all(one.kw_only for one in reading) and not any(one.repr for one in learnt)
+    by_fit = " ".join("*" * one.kw_only + one.name for one in learnt)
+    assert f"{shown}|{by_fit}" == FIELDS[name] and all(one.kw_only for one in reading)
+    assert not any(one.repr for one in learnt)

@@ -59,7 +59,7 @@ class Calls:
                 test for key in self.tests if key.startswith(inside) for test in self.tests[key]
             }
             if of_class:
-                return of_class | self._of_schema(mutation)
+                return of_class | self._naming(mutation) | self._of_schema(mutation)
         path = Path(mutation.path)
         users = {path} | {module for module in _modules() if path in imports(module)}
         names = {module.as_posix() for module in users}
@@ -69,7 +69,7 @@ class Calls:
         return of_users | self._naming(mutation) | self._of_schema(mutation)
 
     def _naming(self, mutation: Mutation) -> set[str]:
-        """Tests of a table whose names hold the module's: they look at its constants."""
+        """Tests of a table whose names hold the module's: they look at constants and defaults."""
         dotted = mutation.path.removesuffix(".py").replace("/", ".").removeprefix("longform.")
         named = re.compile(rf"[\[.]{re.escape(dotted)}[\]:]")
         return {test for test in self.seconds if named.search(test)}

@@ -203,6 +203,7 @@ def test_lesk_plain_and_extended_by_hand(taxonomy):
             4,
         ),  # Banerjee and Pedersen's pine and cone
         ("x of y z", "x of y w", 9),  # a phrase may hold a function word
+        ("x a y", "x a y", 9),
         ("of y of", "of y of", 1),  # but neither begin nor end with one
         ("x y q x y", "x y", 4),  # each word is used once
         ("x y q z", "z q x y", 4 + 1 + 1),  # the longest first, then what is left

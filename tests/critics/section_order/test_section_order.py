@@ -331,6 +331,18 @@ def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
     )
 
 
+def test_own_titles_are_a_chain_where_every_section_has_one():
+    titled = Document("a", "test", (Section("x", "."), Section("y", ".")))
+    untitled = Document("b", "train", (Section("x", "."), Section(None, ".")))
+    made = [score.own_titles(document) for document in (titled, untitled)]
+    assert [(one.unit_id, one.split, one.cut) for one in made] == [
+        ("a", "test", False),
+        ("b", "train", False),
+    ]
+    assert [(one.symbols, one.valid) for one in made] == [(("x", "y"), True), ((), False)]
+    assert [one.gold for one in made] == [("x", "y"), ("x", None)]
+
+
 def test_an_encoder_gets_a_new_layer_of_the_seed_over_the_titles(tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(reading, "fit_learner", lambda *args, **kw: calls.append((args, kw)))

@@ -105,6 +105,15 @@ def test_a_sum_far_below_its_bound_is_found_in_float64():
     assert scale == pytest.approx(-5000 + math.log(1e-20)) and found == pytest.approx([1.0, 1.0])
 
 
+@pytest.mark.parametrize(("top", "is_again"), [(1e-12, False), (np.nextafter(1e-12, 0), True)])
+def test_sums_below_the_weakest_top_alone_are_taken_again(top, is_again):
+    parts, rows, out, exact = np.array([0]), np.array([0]), np.empty(2), np.full(2, np.nan)
+    vectors, joint = np.array([[top, 0.0]]), np.ones((1, 2))
+    scale = k._combine(parts, rows, np.zeros(1), vectors, np.zeros(1), joint, out, 1e-30, exact)
+    assert scale == pytest.approx(math.log(1e-12)) and out.tolist() == [1, 0]
+    assert np.isfinite(exact).tolist() == [is_again, is_again]
+
+
 # two sequences of 3 and 1 positions, packed: positions 0..3 have 2, 2, 1 and 1 rows
 FIRST = np.array([0, 2, 4, 5, 6])
 INDEX = np.array([[0, 3], [1, -1], [2, 4], [-1, -1], [1, -1], [-1, -1]], np.int32)
