@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from longform.criticize import judging
-from longform.criticize.judging import ComparedTexts, _Part, worst_places
+from longform.criticize.judging import ComparedTexts, _Fit, worst_places
 from longform.criticize.splits import Halves
 from longform.documents import Document, Section
 from longform.errors import BadInput
@@ -85,29 +85,27 @@ def test_parts_of_one_place_add_up_and_cells_do_by_sentence():
 
 
 def test_one_halving_judges_what_did_not_teach_and_no_copies_of_what_did():
-    part, judged = judging._part(panel(), [unit(name) for name in NAMES], HALF, SOURCES)
-    assert part.fitted.taught == ["real/a"]
+    fit, judged = judging._fit(panel(), [unit(name) for name in NAMES], HALF, SOURCES)
+    assert fit.critic.taught == ["real/a"]
     assert [one.unit_id for one in judged] == ["generated/2"]
-    assert part.real.unit_ids == ("source 1",) and part.generated.unit_ids == ("source 2",)
+    assert fit.real.unit_ids == ("source 1",) and fit.generated.unit_ids == ("source 2",)
     nothing = Halves(frozenset(), frozenset({"real/a", "real/b"}))
-    part, judged = judging._part(
-        panel(learns="nothing"), [unit(n) for n in NAMES], nothing, SOURCES
-    )
-    assert part.fitted.taught == [] and len(judged) == 2
-    assert part.real.unit_ids == ("source 0", "source 1")
+    fit, judged = judging._fit(panel(learns="nothing"), [unit(n) for n in NAMES], nothing, SOURCES)
+    assert fit.critic.taught == [] and len(judged) == 2
+    assert fit.real.unit_ids == ("source 0", "source 1")
 
 
 def test_a_side_that_is_all_copies_or_unscored_is_refused():
     units = [unit(name) for name in NAMES]
     copies = "all generated texts are near copies of the real texts that the critic learns from"
-    refuses(copies, judging._part, panel(), units[:3], HALF, SOURCES)
+    refuses(copies, judging._fit, panel(), units[:3], HALF, SOURCES)
     units[1] = unit("real/b", out=True)
     sentence = "1 real text: none could be scored; one needs two titles"
-    refuses(sentence, judging._part, panel(needs="two titles"), units, HALF, SOURCES)
+    refuses(sentence, judging._fit, panel(needs="two titles"), units, HALF, SOURCES)
     units = [*map(unit, NAMES[:3]), unit("generated/2", out=True)]
     refuses(
         "1 generated text: none could be scored$",
-        judging._part,
+        judging._fit,
         panel(),
         units,
         HALF,
@@ -140,7 +138,7 @@ def judged(monkeypatch, texts):
         asked.append(("part", units, sorted(half.train), sorted(half.test)))
         if half.train == {panel.fails}:
             raise BadInput(f"no {panel.fails}")
-        return SimpleNamespace(fitted=sorted(half.train)), [
+        return SimpleNamespace(critic=sorted(half.train)), [
             unit("generated/2"),
             unit("generated/1"),
         ]
@@ -153,7 +151,7 @@ def judged(monkeypatch, texts):
         return [(one.id, one.split) for one in documents]
 
     monkeypatch.setattr(judging, "halves", halves)
-    monkeypatch.setattr(judging, "_part", part)
+    monkeypatch.setattr(judging, "_fit", part)
     monkeypatch.setattr(judging, "_blame", blame)
     monkeypatch.setattr(judging, "read_units", read)
     monkeypatch.setattr(
@@ -169,7 +167,7 @@ def judged(monkeypatch, texts):
 
 def test_a_critic_that_learns_is_taught_by_each_halving(judged, texts):
     (parts, blame, rest), asked = judged()
-    assert [part.fitted for part in parts] == [["real/a"], ["real/b"]]
+    assert [fit.critic for fit in parts] == [["real/a"], ["real/b"]]
     assert blame == {"generated/2": ["real/b"]} and rest == (texts, 7, 11, 13)
     units = [("real/a", "test"), ("real/b", "test"), ("generated/2", "generated")]
     assert asked == [
@@ -197,7 +195,7 @@ def test_a_critic_that_learns_to_read_reads_again_for_each_halving(judged):
 
 def test_halvings_that_fail_are_left_out_and_the_first_reason_is_given(judged):
     (parts, *_), _ = judged(fails="real/a")
-    assert [part.fitted for part in parts] == [["real/b"]]
+    assert [fit.critic for fit in parts] == [["real/b"]]
     refuses("^no real/a$", judged, fails="real/a", halvings=1)
     refuses("no text could be read", judged, halvings=0)
     refuses("^no model$", judged, absent="no model")
@@ -227,7 +225,7 @@ def test_scores_and_tests_of_halvings_are_put_together(monkeypatch, texts):
     real, generated = (
         Critic().sufficient_statistics([unit(n) for n in names]) for names in (NAMES[:2], NAMES[2:])
     )
-    parts = [_Part("first", real, generated), _Part("second", real, generated)]
+    parts = [_Fit("first", real, generated), _Fit("second", real, generated)]
     one = judging._combined(panel(unknown="odd"), parts, {"b": []}, texts, 7, 11, 13)
     assert streams == [
         (7, "criticize", "grid", "real"), (7, "criticize", "grid", "generated"),

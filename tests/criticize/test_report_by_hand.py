@@ -214,7 +214,7 @@ def test_a_table_has_a_row_for_each_critic_and_each_failure():
     ],
 )
 def test_half_a_width_is_that_of_the_first_side_that_varies(real, made, half):
-    assert report._half(judged(real=real, made=made)) == half
+    assert report._half_width(judged(real=real, made=made)) == half
 
 
 class Axes:

@@ -1,4 +1,4 @@
-"""Anybody's texts under every critic that applies: ``from longform.criticize import criticize``."""
+"""Compares anybody's generated with real texts: ``from longform.criticize import criticize``."""
 
 from longform.criticize.judging import criticize
 from longform.criticize.report import Criticism

@@ -11,14 +11,14 @@ from longform.language_models.named_models import CONFIGURATIONS, NETWORKS, Name
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may bring beside the texts.
+    """A person's choices beside the texts.
 
     Attributes:
         model: a causal language model; None for the packaged one.
         encoder: folder of a sentence encoder; None for the packaged one.
-        seed: of every draw.
-        packaged: without a model, whether SmolLM2 is taken where the optional extra is installed.
-        packaged_encoder: likewise MiniLM.
+        seed: seed of all random numbers.
+        packaged: whether SmolLM2 may stand in for a model, if the optional extra is installed.
+        packaged_encoder: whether MiniLM may stand in for an encoder, likewise.
         orders: whether the model reads each text in other orders too, which takes hours.
     """
 
@@ -31,10 +31,10 @@ class Options:
 
 
 def check(options: Options) -> None:
-    """Open what is named and read a sentence with it, before any work.
+    """Open the named model and encoder and read a sentence with each, before any work.
 
     Raises:
-        BadInput: it is no model or encoder, or nothing is installed to open it with.
+        BadInput: one is no model or encoder, or nothing is installed to open it with.
     """
     if options.model is not None:
         _try_model(options.model)
@@ -74,11 +74,11 @@ def _try_encoder(folder: Path) -> None:
 
 
 def check_tokenizer_file(folder: Path, option: str) -> None:
-    """Refuse a tokenizer.json over which its own reader would stumble without a sentence.
+    """Refuse a damaged tokenizer.json, on which the tokenizers library fails unintelligibly.
 
     Args:
-        folder: of a model.
-        option: the command's option that named it, with its value.
+        folder: folder of a model.
+        option: the command's option that named it, with its value, for errors.
 
     Raises:
         BadInput: there is a file, and it holds no tokenizer.

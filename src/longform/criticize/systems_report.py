@@ -38,7 +38,7 @@ from longform.files.artefacts import atomic_write
 from longform.statistics.estimates import Estimate
 from longform.tables import TEXT_COLOURS, Cell, Figure, markdown_table, short, write_rows
 
-MORE_PAIRS = 40  # ours: pairs that a table shows; the CSV beside it has all
+MORE_PAIRS = 40  # ours: most pairs that a table shows; the CSV beside it has all
 Rows = list[list[Any]]
 PAIR_COLUMNS = ("critic", "first", "second", "difference", "low", "high", "p", "p_corrected")
 PLAN_NOTE = (
@@ -48,7 +48,10 @@ PLAN_NOTE = (
 
 
 def tables(criticism: SystemsCriticism) -> list[tuple[str, Rows]]:
-    """Every table with its caption: scores, ranks, and pairs of systems that differ if some do."""
+    """(caption, rows) of each table: scores, ranks, and pairs of systems if some differ.
+
+    In all tables the first row is the header.
+    """
     captioned = [
         (
             "Scores with 95 % intervals; * differs from real text (p < .05, corrected)",
@@ -63,7 +66,7 @@ def tables(criticism: SystemsCriticism) -> list[tuple[str, Rows]]:
 
 
 def scores(criticism: SystemsCriticism) -> Rows:
-    """A row for each critic: real text, each system, and the smallest detectable difference."""
+    """A row for each critic: scores of real text and systems, smallest detectable difference."""
     rows = [["critic", "real text", *criticism.systems, "smallest detectable difference"]]
     for critic in criticism.results:
         cells = [_with_interval(critic.real)]
@@ -127,7 +130,7 @@ def _with_interval(estimate: Estimate) -> str:
 
 
 def notes(criticism: SystemsCriticism) -> list[str]:
-    """What a reader must know beside the numbers."""
+    """The notes below the tables, a line each."""
     # 1. How texts are compared.
     sides = {REAL: criticism.real, **criticism.systems}
     num_texts = []
@@ -169,7 +172,7 @@ def notes(criticism: SystemsCriticism) -> list[str]:
 
 
 def markdown(criticism: SystemsCriticism) -> str:
-    """All tables and notes."""
+    """All tables as Markdown, the notes below the last."""
     captioned = tables(criticism)
     parts = []
     for number, (caption, rows) in enumerate(captioned, 1):
@@ -186,6 +189,7 @@ def plan_markdown(plans: Sequence[Plan], systems: Sequence[str]) -> str:
 
 
 def _shown(rows: Rows) -> Rows:
+    """The header and the first ``MORE_PAIRS`` rows."""
     return rows[: MORE_PAIRS + 1]
 
 
@@ -218,7 +222,7 @@ def save(criticism: SystemsCriticism, folder: Path | str) -> Path:
 
 
 def as_json(criticism: SystemsCriticism) -> dict[str, Any]:
-    """Everything as plain data."""
+    """The whole comparison as plain data for JSON."""
     critics = []
     for critic in criticism.results:
         head = {
@@ -265,9 +269,9 @@ def _cells(criticism: SystemsCriticism) -> list[Cell]:
 
 
 def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
-    """Draws each system minus real text, a line for each critic.
+    """A function that draws the figure on a canvas.
 
-    In half widths of real text's interval.
+    A line for each critic: every system minus real text, in half widths of real text's interval.
     """
 
     def draw(canvas: Any) -> None:
@@ -282,7 +286,14 @@ def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
             for number, name in enumerate(names):
                 height = row + 0.6 * (0.5 - (number + 0.5) / len(names))
                 colour = TEXT_COLOURS[number % len(TEXT_COLOURS)]
-                _draw_system(axes, critic.systems[name], critic.real.value, half, height, colour)
+                _draw_system(
+                    axes,
+                    critic.systems[name],
+                    real=critic.real.value,
+                    half_width=half,
+                    height=height,
+                    colour=colour,
+                )
         # 2. The band of real text, and what the marks mean.
         axes.axvspan(-1, 1, color="0.9", zorder=0)
         axes.set_yticks(range(len(labels)), labels)
@@ -292,8 +303,8 @@ def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
         )
         axes.set_xscale("symlog", linthresh=1.0)
         axes.xaxis.set_major_formatter("{x:g}")
-        # 3. Names beside their dots: as labels of plots those that begin with an underscore are
-        # left out.
+        # 3. The legend, from empty plots: matplotlib leaves out labels of plots that begin with an
+        # underscore, as a system's name may.
         dots = []
         for number in range(len(names)):
             dots += axes.plot([], [], "o", color=TEXT_COLOURS[number % len(TEXT_COLOURS)])
@@ -303,12 +314,21 @@ def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
 
 
 def _draw_system(
-    axes: Any, result: SystemResult, real: float, half: float, height: float, colour: str
+    axes: Any, result: SystemResult, real: float, half_width: float, height: float, colour: str
 ) -> None:
-    """An interval with its middle, ``height`` above the first line's foot."""
+    """Draw a system's interval and its middle.
+
+    Args:
+        axes: of matplotlib.
+        result: the system's score.
+        real: real text's score, the zero of the axis.
+        half_width: half the width of real text's interval, the unit of the axis.
+        height: on the vertical axis, where a critic's row is 1 high.
+        colour: of the system.
+    """
     estimate = result.estimate
     low, middle, high = (
-        (value - real) / half for value in (estimate.low, estimate.value, estimate.high)
+        (value - real) / half_width for value in (estimate.low, estimate.value, estimate.high)
     )
     face = colour if result.corrected_p < SIGNIFICANT else "white"
     axes.plot([low, high], [height, height], color=colour, linewidth=1.2)
@@ -316,7 +336,7 @@ def _draw_system(
 
 
 def _half_width(critic: CriticOnSystems) -> float:
-    """Half of real text's interval; of the first system's that varies, where real text does not."""
+    """Half the width of real text's interval, else of the first system's that is no point."""
     estimates = [critic.real]
     for result in critic.systems.values():
         estimates.append(result.estimate)
@@ -340,7 +360,7 @@ def _html_table(rows: Rows, questions: Mapping[str, str]) -> str:
 
     Args:
         rows: the first is the header.
-        questions: of each critic by its name.
+        questions: critic's name -> its question.
     """
     header, *body = rows
     lines = ["<tr>"]
