@@ -42,7 +42,7 @@ ROWS_PER_BLOCK = 24_000
 
 @contextmanager
 def without_denormals() -> Iterator[None]:
-    """Denormal numbers become 0 in this thread's arithmetic, compiled loops and torch's products.
+    """Flush denormal numbers to 0 in this thread, in compiled loops and in torch's products.
 
     A posterior of 1e-40 changes no sum, and on Intel's processors a product with many of them takes
     40 times as long.
@@ -56,7 +56,7 @@ def without_denormals() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Tables:
-    """What the scan reads.
+    """A model's probability tables in the form that the scan reads.
 
     Attributes:
         transitions: A, (C, C).
@@ -70,7 +70,7 @@ class Tables:
 
     @classmethod
     def of(cls, transitions: np.ndarray, joint: np.ndarray) -> "Tables":
-        """Tables with the row maxima computed."""
+        """Tables of A and W as arrays; computes the row maxima."""
         tops = np.empty(len(joint))
         kernels.log_tops(joint, tops)
         return cls(np.ascontiguousarray(transitions, dtype=joint.dtype), joint, tops)
@@ -81,12 +81,12 @@ class Expectation:
     """Expected counts over sequences, arrays or tensors of the device that scanned.
 
     Attributes:
-        transitions: expected moves from state to state, (C, C) float64.
-        segments: expected segments of each n-gram and state, (G, C).
-        log_likelihood: nats of the sequences that the model explains.
-        tokens: of these sequences.
-        lost: sequences of probability zero, left out of all of these.
-        blocks: blocks of sequences summed so far; a pass that was killed goes on behind them.
+        transitions: expected number of transitions between states, (C, C) float64.
+        segments: expected number of segments of each n-gram and state, (G, C).
+        log_likelihood: of the sequences of positive probability, nats.
+        tokens: number of tokens of these sequences.
+        lost: number of sequences of probability zero, left out of all of these.
+        blocks: number of blocks of sequences summed so far; a killed pass resumes behind them.
     """
 
     transitions: Any
@@ -98,20 +98,26 @@ class Expectation:
 
 
 def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:
-    """The numbers of the sequences of each block.
+    """Pack sequences, longest first, into blocks that are scanned at once.
 
-    Sequences are sorted by length; a block has as many as fit ``rows_per_block``, at least one.
+    Args:
+        lengths: tokens of each sequence.
+        rows_per_block: most rows of a block; a longer sequence has a block of its own.
+
+    Returns:
+        For each block, the indices of its sequences, int64.
     """
     blocks: list[list[int]] = []
-    rows = rows_per_block
+    rows = rows_per_block  # as of a full block, so that the first sequence opens one
     by_length = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
-    for number in by_length.tolist():
-        positions = int(lengths[number]) + 1
-        if rows + positions > rows_per_block:
+    for i in by_length.tolist():
+        # A scan has a row for each of the T + 1 boundaries of T tokens.
+        new_rows = int(lengths[i]) + 1
+        if rows + new_rows > rows_per_block:
             blocks.append([])
             rows = 0
-        blocks[-1].append(number)
-        rows += positions
+        blocks[-1].append(i)
+        rows += new_rows
     return [np.array(members) for members in blocks]
 
 
@@ -134,9 +140,9 @@ def renumbered(indices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndar
 
 
 class Workspace(threading.local):
-    """Each thread's buffers, claimed once, not once per block.
+    """Buffers of each thread, allocated once and used by one scan after another.
 
-    A scan's vectors are valid until the thread's next scan in it.
+    A scan's vectors are valid until the thread's next scan with the same workspace.
     """
 
     def __init__(self) -> None:
@@ -153,21 +159,23 @@ class Workspace(threading.local):
 
 
 class Scan:
-    """Scaled vectors of the sequences of one block, (rows, C) with scales (rows,).
+    """Forward-backward over the sequences of one block.
 
-    Sequences are packed longest first, position by position, without padding: row ``first[t] + b``
+    Vectors are scaled: (rows, C), with the logarithms of the scales, nats, (rows,). Sequences are packed longest first, position by position, without padding: row ``first[t] + b``
     is position t of the b-th longest one; positions run 0..T of each. The constructor packs and
     makes the forward pass; :meth:`backward` adds the rest.
 
     Attributes:
-        order, ends: number in the caller's list of each packed sequence, and row of its end
+        order, ends: index in the caller's list of each packed sequence, and row of its end
             position, (B,).
         first, sequence: first row of each position, (T + 2,), and packed sequence that each row
             belongs to, (rows,).
         index: row of the joint table for the segment of length k + 1 that starts at a row, -1 if
             none, (rows, K).
-        ended, before, begun, after: alpha, b, e and beta; at a sequence's end the last two are 0
+        ended, before, begun, after: alpha (a segment ended here), b (one is about to begin), e (one
+            begins here) and beta (all after one that ended); at a sequence's end e and beta are 0
             and 1.
+        forward_scales, backward_scales, begun_scales: of alpha and b, of beta, and of e.
         log_partition: log P of each packed sequence in nats, (B,) float64, minus infinity where
             nothing explains it.
     """
@@ -175,9 +183,12 @@ class Scan:
     def __init__(
         self, indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None
     ) -> None:
-        """Alpha and b at every position, given index arrays (T_i, K).
+        """Pack the sequences and make the forward pass.
 
-        z_0 is state 0 and emits nothing (deng2022, released code).
+        Args:
+            indices: index array (T_i, K) of each sequence, as :meth:`NgramTable.index` gives it.
+            tables: the model's tables.
+            workspace: buffers to use again.
         """
         self.tables = tables
         self.workspace = workspace or Workspace()
@@ -185,7 +196,7 @@ class Scan:
         self._forward()
 
     def _pack(self, indices: Sequence[np.ndarray]) -> None:
-        """Lay the sequences out, longest first, position by position."""
+        """Set ``order``, ``first``, ``ends``, ``sequence`` and ``index``."""
         lengths = np.array([len(index) for index in indices], dtype=np.int64)
         self.order = np.argsort(-lengths, kind="stable")
         lengths = lengths[self.order]
@@ -201,7 +212,10 @@ class Scan:
             self.index[first[: lengths[b]] + b] = indices[number]
 
     def _forward(self) -> None:
-        """Alpha and b position by position, then log P from alpha at the ends."""
+        """Compute alpha and b position by position, then log P from alpha at the ends.
+
+        z_0 is state 0 and emits nothing (deng2022, released code).
+        """
         tables, first = self.tables, self.first
         rows, dtype = first.tolist(), tables.joint.dtype
         shape = rows[-1], tables.joint.shape[1]
@@ -225,11 +239,11 @@ class Scan:
             torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
         last_scales = scales[self.ends]
         with np.errstate(divide="ignore"):
-            total = np.log(ended[self.ends].sum(axis=1, dtype=np.float64)) + last_scales
-        self.log_partition = np.where(last_scales <= kernels.DEAD, -np.inf, total)
+            log_sums = np.log(ended[self.ends].sum(axis=1, dtype=np.float64)) + last_scales
+        self.log_partition = np.where(last_scales <= kernels.DEAD, -np.inf, log_sums)
 
     def backward(self) -> "Scan":
-        """The same scan with e and beta."""
+        """Compute e and beta, from the last position to the first; returns the same scan."""
         tables, ended, first = self.tables, self.ended, self.first
         rows = first.tolist()
         self.begun = self.workspace.take("begun", ended.shape, ended.dtype)
@@ -238,7 +252,7 @@ class Scan:
         self.begun_scales = np.full(len(ended), kernels.DEAD)
         self.begun[self.ends] = 0
         self.after[self.ends] = 1
-        # A view is packed more slowly, at each position.
+        # Copied once, since each product with a transposed view would copy it again.
         transposed = np.ascontiguousarray(tables.transitions.T)
         e = torch.from_numpy(self.begun)
         beta = torch.from_numpy(self.after)
@@ -266,10 +280,11 @@ class Scan:
 
     @property
     def disagreement(self) -> np.ndarray:
-        """Nats between the forward and the backward log P, (B,).
+        """Absolute difference of the forward and the backward log P, nats, (B,).
 
-        Large where rounding lost a path.
+        Large where rounding lost a path; 0 where both are minus infinity.
         """
+        # z_0 is state 0, so the backward log P is log beta_0(0), at the first row of each sequence.
         starts = slice(0, len(self.order))
         with np.errstate(divide="ignore", invalid="ignore"):
             log_beta = np.log(self.after[starts, 0].astype(np.float64))
@@ -300,10 +315,14 @@ def scan_in_float64(
 def log_partitions(
     indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None
 ) -> np.ndarray:
-    """log P of each sequence in nats, (B,); paths that float32 lost are looked for in float64.
+    """log P of each sequence in nats, float64 (B,).
+
+    Sequences that have no path in float32 are scanned again in float64.
 
     Args:
         indices: index array (T_i, K) of each sequence.
+        tables: the model's tables.
+        workspace: buffers to use again.
     """
     scan = Scan(indices, tables, workspace)
     log_probs = np.empty(len(indices))
@@ -318,14 +337,14 @@ def log_partitions(
 
 @dataclass
 class _ScannedBlock:
-    """A block's scan, what float32 lost of it, and the expected transitions of both.
+    """A block's scan, and a second one in float64 of the sequences that float32 lost a path of.
 
     Attributes:
         scan: of the whole block; ``log_partition`` is minus infinity for what is scanned again.
         pairs: its expected transitions, (C, C) float64.
-        poor: packed sequences that are scanned again in float64, (P,).
-        rescan, rescan_rows, rescan_pairs: that scan, rows of the table in its excerpt, and its
-            expected transitions; None where nothing was scanned again.
+        poor: packed indices of the sequences that are scanned again, (P,).
+        rescan, rescan_rows, rescan_pairs: the second scan, rows of ``joint`` that its tables hold,
+            and its expected transitions; None where nothing was scanned again.
     """
 
     scan: Scan
@@ -339,7 +358,13 @@ class _ScannedBlock:
 def _scanned(
     indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None
 ) -> _ScannedBlock:
-    """Scan a block, and once more in float64 what has lost a path to float32."""
+    """Scan a block, and once more in float64 the sequences that lost a path to float32.
+
+    Args:
+        indices: index array (T_i, K) of each sequence of the block.
+        tables: the model's tables.
+        workspace: buffers to use again.
+    """
     scan = Scan(indices, tables, workspace).backward()
     is_poor = np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT)
     poor = np.flatnonzero(is_poor)
@@ -354,11 +379,17 @@ def _scanned(
 
 
 def _add_block(total: Expectation, block: _ScannedBlock, tokens: np.ndarray) -> None:
-    """Add a block to the totals; ``tokens`` counts those of each of its sequences, (B,)."""
+    """Add a block's expected counts to the totals, in place.
+
+    Args:
+        total: sums over the blocks before.
+        block: the block's scans.
+        tokens: number of tokens of each of its sequences, (B,).
+    """
     accumulate(total, block.scan, block.pairs, total.segments, tokens)
     if block.rescan is None or block.rescan_rows is None or block.rescan_pairs is None:
         return
-    # The rescan says which of the poor sequences are lost in truth.
+    # The scan counted all poor sequences as lost; the rescan counts those that truly are.
     total.lost -= len(block.poor)
     counts = np.zeros(block.rescan.tables.joint.shape)
     poor_tokens = tokens[block.scan.order][block.poor]
@@ -387,21 +418,22 @@ def expectation(
     Args:
         tables: of the model.
         lengths: length T of each sequence's index array.
-        index_of: the index array (T, K) of the sequence of a number.
-        tokens: of each sequence, where index arrays leave places out.
+        index_of: returns the index array (T, K) of the i-th sequence.
+        tokens: number of tokens of each sequence; by default its length, from which it differs
+            where index arrays leave positions out.
         threads: blocks that are scanned at once.
         rows_per_block: positions scanned at once; memory is 4 vectors of C per row and thread.
         workspace: buffers to use again.
-        begun: what the first blocks gave; it is added to in place.
-        on_block: called after each block with the sums so far and the number of blocks; what it
-            saves can be ``begun``.
+        begun: sums over the first blocks, of a pass that was killed; it is added to in place.
+        on_block: called after each block with the sums so far and the number of blocks; sums that
+            it saves can be ``begun``.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
     blocks = blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK)
     workspace = workspace or Workspace()
     sizes = np.asarray(lengths if tokens is None else tokens)
     remaining = range(total.blocks, len(blocks))
-    done = [threading.Event() for _ in blocks]
+    added = [threading.Event() for _ in blocks]  # one for each block, set when it is summed
 
     @without_denormals()
     def add(number: int) -> None:
@@ -411,7 +443,7 @@ def expectation(
             # Blocks are scanned side by side, and added in order: each waits for the one before it.
             block = _scanned([index_of(i) for i in members], tables, workspace)
             if number > remaining.start:
-                done[number - 1].wait()
+                added[number - 1].wait()
             if total.blocks != number:
                 return  # the block before this one failed, and its error is on the way
             _add_block(total, block, sizes[members])
@@ -419,7 +451,7 @@ def expectation(
             if on_block:
                 on_block(total, len(blocks))
         finally:
-            done[number].set()
+            added[number].set()
 
     if threads == 1:
         for number in remaining:
@@ -437,17 +469,18 @@ def accumulate(
     segments: np.ndarray,
     tokens: np.ndarray,
 ) -> None:
-    r"""Add a scan to the totals: nats and tokens of what it explains, how many are lost, counts.
+    r"""Add a scan to the totals: log-likelihood, tokens, lost sequences and expected counts.
 
     Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$ are the gradient with respect to log W.
-    They are summed in a fixed order: by table row, then by position.
+    They are summed in a fixed order: by table row, then by position. Sequences of probability zero
+    only count as lost.
 
     Args:
-        total: added to in place, but for its segments.
-        scan: which ran forward and backward.
+        total: is added to in place, but for its segments.
+        scan: ran forward and backward.
         pairs: its expected transitions, (C, C).
-        segments: (G, C), to which the expected segments are added.
-        tokens: of each sequence, in the order in which they were given, (B,).
+        segments: (G, C); the expected segments are added to it.
+        tokens: number of tokens of each sequence, in the caller's order, (B,).
     """
     explained = np.isfinite(scan.log_partition)
     total.log_likelihood += float(scan.log_partition[explained].sum())
@@ -465,7 +498,7 @@ def accumulate(
     starts, k = np.divmod(occurrences, scan.index.shape[1])
     positions = np.repeat(np.arange(len(scan.first) - 1), np.diff(scan.first))
     ends = scan.first[positions[starts] + k + 1] + scan.sequence[starts]
-    # 3. Sum those of each n-gram.
+    # 3. Sum the occurrences of each n-gram; those of the i-th are bounds[i] to bounds[i + 1].
     left, right = scan.forward_scales[starts], scan.backward_scales[ends]
     exponents = _exponents(left, right, scan.log_partition[scan.sequence[starts]])
     begins = np.flatnonzero(np.diff(grams, prepend=-1))

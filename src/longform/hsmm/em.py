@@ -34,8 +34,8 @@ from longform.hsmm.model import NgramTable, SemiMarkovLM, build_ngrams
 from longform.statistics.arithmetic import perplexity
 from longform.statistics.random_streams import generator
 
-# ours: tokens of the n-grams that spell what training text has not; with 1 such text's price
-# doubles
+# ours: n-grams of so many tokens or fewer are never dropped, so that unseen text can be spelt;
+# with 1 the perplexity of such text doubles
 SPELLING = 3
 # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
 UNEVENNESS = 0.1
@@ -45,7 +45,7 @@ LEAST_SHARE = 1e-4
 
 @dataclass(frozen=True)
 class Compute:
-    """What machine a fit runs on; none of it changes what is computed, beyond rounding.
+    """Where and how a fit is computed; results differ by rounding only.
 
     Attributes:
         device: a torch device.
@@ -70,16 +70,16 @@ class Compute:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one E-step saw, under the tables before this iteration's M-step.
+    """Statistics of one E-step, under the tables before this iteration's M-step.
 
     Attributes:
-        number: from 0.
+        number: of the iteration, from 0.
         log_likelihood, tokens, lost: as in :class:`Expectation`.
         states_in_use: states with at least one expected segment.
         effective_states: exponential of the entropy of the states' shares of segments.
         frozen: whether transitions and lengths were kept fixed.
-        states, ngrams: of the tables.
-        validation_ppl: after the M-step; None where nothing was validated.
+        states, ngrams: numbers of states and n-grams of the tables.
+        validation_ppl: perplexity of validation texts after the M-step; None without any.
     """
 
     number: int
@@ -95,11 +95,11 @@ class Iteration:
 
     @property
     def perplexity(self) -> float:
-        """Per token, ``<space>`` tokens included."""
+        """Training perplexity per token, ``<space>`` tokens included."""
         return perplexity(self.log_likelihood, self.tokens)
 
     def line(self, tokens_per_second: float) -> str:
-        """One progress line."""
+        """A line of progress."""
         phase = "pretraining" if self.frozen else "em"
         validation = ""
         if self.validation_ppl is not None:
@@ -114,7 +114,14 @@ class Iteration:
 
 
 def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
-    """What an E-step saw, as a record."""
+    """Summarise an E-step.
+
+    Args:
+        number: of the iteration.
+        expected: the expected counts.
+        frozen: whether the M-step keeps transitions and lengths.
+    """
+    # Every transition leads to one segment, so column sums are segments of each state, (C,).
     segments = expected.transitions.sum(axis=0)
     shares = np.ones(1)
     if segments.sum() > 0:
@@ -141,7 +148,9 @@ class Fit:
     history: tuple[Iteration, ...] = ()
 
     def save(self, folder: Path, sealed: bool = False) -> None:
-        """Write beside the old version and swap the two; a kill leaves one complete checkpoint.
+        """Save the fit; a kill at any time leaves one complete checkpoint.
+
+        The new version is written beside the old one, then the two are swapped.
 
         Args:
             folder: where the model and ``history.json`` are written.
@@ -166,7 +175,7 @@ class Fit:
 
     @classmethod
     def load(cls, folder: Path) -> "Fit":
-        """Read what :meth:`save` wrote sealed.
+        """Load a fit that :meth:`save` wrote with ``sealed``.
 
         Raises:
             ArtefactError: a file is absent, cut, or not the one that was sealed.
@@ -198,15 +207,15 @@ def _digests(folder: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many passes, over what.
+    """The schedule of an EM fit.
 
     Attributes:
         iterations: passes over the corpus in all, ``pretraining`` included.
         pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
-        growth: states to begin with, and passes with each, before the model has all.
+        growth: (states, passes) of each stage before the model has all its states.
         min_count: an n-gram with fewer expected segments leaves the table; 0 keeps all.
-        until: with all states, EM ends when two iterations lower validation PPL by less than this
-            share.
+        until: with all states, EM ends when two iterations together lower validation PPL by less
+            than this share of it; 0 for never.
     """
 
     iterations: int
@@ -216,7 +225,7 @@ class Plan:
     until: float = 0.0
 
     def states(self, number: int, num_states: int) -> int:
-        """States in iteration ``number``."""
+        """Number of states in iteration ``number``, of ``num_states`` after all growth."""
         for states, passes in self.growth:
             if number < passes:
                 return states
@@ -224,7 +233,7 @@ class Plan:
         return num_states
 
     def ended(self, history: Sequence[Iteration], num_states: int) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the fit is finished: all iterations done, or no progress any more."""
         if len(history) >= self.iterations:
             return True
         # The last three iterations, as far as they had all states.
@@ -236,16 +245,16 @@ class Plan:
 
 
 class Keeper:
-    """What a fit reports while it runs; this one keeps nothing."""
+    """Called by a fit while it runs, to save and resume it; this base class saves nothing."""
 
     def begun(self, number: int) -> Expectation | None:
-        """What an earlier process summed in iteration ``number`` before it was killed."""
+        """Return the sums of iteration ``number`` that a killed process saved; None if none."""
 
     def block(self, number: int, total: Expectation, blocks: int) -> None:
-        """The sums over the first of the ``blocks`` blocks of an iteration."""
+        """Called after each of the ``blocks`` blocks of iteration ``number`` with the sums."""
 
     def iteration(self, fit: Fit) -> None:
-        """The fit after an iteration."""
+        """Called after each iteration."""
 
 
 def fit_em(
@@ -268,15 +277,15 @@ def fit_em(
     Args:
         sequences: tokens of each text.
         num_states, max_duration: C and K (800 and 11 in deng2022).
-        plan: how many passes, over what.
-        seed: of the random start.
-        max_ngrams: of each length, see :func:`longform.hsmm.model.build_ngrams`.
+        plan: the schedule.
+        seed: seed of the random start.
+        max_ngrams: most n-grams of each length, see :func:`longform.hsmm.model.build_ngrams`.
         compute: what machine the fit runs on.
         start: a model to start from, or a :class:`Fit` to resume exactly where it stopped; by
             default a random one.
-        validate: the validation PPL of a model.
-        keeper: hears of each block of an E-step and of each iteration; what it saves there can be
-            resumed from.
+        validate: returns the validation PPL of a model.
+        keeper: is called after each block of an E-step and after each iteration; what it saves
+            can be resumed.
 
     Raises:
         InputError: no sequences.
@@ -328,7 +337,7 @@ def fit_em(
 
 
 def _check_shape(fit: Fit, plan: Plan, num_states: int, max_duration: int) -> None:
-    """Raises ConfigError: a fit does not have the shape that the plan's last iteration leaves."""
+    """Raises ConfigError: a fit does not have the states and durations of the plan at its stage."""
     states = plan.states(max(0, len(fit.history) - 1), num_states)
     shape = (fit.model.num_states, fit.model.max_duration)
     expected_shape = (states, max_duration)
@@ -351,7 +360,7 @@ def initial_model(
     Args:
         ngrams: rows of the joint table.
         num_states: C.
-        seed: names the draw.
+        seed: of the random numbers.
         dtype: of the tables.
     """
     rng = generator("semi-Markov start", seed, num_states)
@@ -379,9 +388,15 @@ def near_uniform(rng: np.random.Generator, num_states: int) -> np.ndarray:
 
 
 def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
-    """A random start of more states that keeps what the model knows of n-grams.
+    """A model of more states, random but for the n-grams' mean probabilities, which it keeps.
 
-    Each state's shares are the model's mean shares, made uneven.
+    Each state's probabilities are the old states' mean, made uneven by Gamma noise; transitions
+    are a random start.
+
+    Args:
+        model: of fewer states.
+        num_states: C of the new model.
+        seed: of the random numbers.
     """
     rng = generator("semi-Markov growth", seed, num_states)
     dtype = model.joint.dtype
@@ -410,10 +425,10 @@ def expectation(
         compute: what machine scans.
         squeeze: whether to leave out the places of a text where no segment of positive probability
             can end (:func:`.squeezed`).
-        begun, on_block: of :func:`compiled.expectation`; torch's scan does not know them.
+        begun, on_block: as in :func:`compiled.expectation`; torch's scan ignores them.
 
     Returns:
-        Arrays; segments of torch's scan are a tensor of the device.
+        The counts as arrays; only ``segments`` of torch's scan stay a tensor of the device.
     """
     tokens = [len(ids) for ids in encoded]
     lengths = tokens
@@ -449,7 +464,11 @@ def expectation(
 def _squeezed_indices(
     model: SemiMarkovLM, encoded: Sequence[np.ndarray], threads: int
 ) -> tuple[list[np.ndarray], list[int]]:
-    """Squeezed index arrays and numbers of tokens of the sequences that have a path."""
+    """Squeeze the index arrays of all sequences, leaving out sequences without a path.
+
+    Returns:
+        Squeezed index array (S_i, K) and number of tokens of each sequence with a path.
+    """
     is_alive = np.asarray(model.joint.any(axis=1))
     with ThreadPoolExecutor(threads) as pool:
         squeezing = pool.map(lambda ids: squeezed(model.ngrams.index(ids), is_alive), encoded)
@@ -465,11 +484,11 @@ def _squeezed_indices(
 
 @njit(cache=True, nogil=True)
 def squeezed(index, alive):  # pragma: no cover - compiled
-    """The index array of a text over only those positions that a path can pass through.
+    """Remove from a text's index array the positions that no path can pass through.
 
-    Positions are the T + 1 places between tokens; a path goes in segments from the first to the
-    last. Position and length say which segment it is, so that two positions have at most one
-    between them: the scan over the shorter array finds the same likelihood and the same counts.
+    Positions are the T + 1 boundaries of tokens; a path goes in segments from the first to the
+    last. Two positions have at most one segment between them, so the scan over the shorter array
+    gives the same likelihood and the same counts.
 
     Args:
         index: int32 (T, K), the row in the table of segments of that with k + 1 tokens from
@@ -538,6 +557,7 @@ def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> Sem
 
 
 def _as_array(counts: np.ndarray | torch.Tensor) -> np.ndarray:
+    """Counts as an array on the processor."""
     return counts.cpu().numpy() if isinstance(counts, torch.Tensor) else counts
 
 
@@ -550,12 +570,12 @@ def drop_rare(segments: np.ndarray | torch.Tensor, min_count: float) -> None:
 
 
 def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:
-    """Scale the columns of ``counts`` in place; one without counts becomes that of ``old``.
+    """Scale each column of ``counts`` to a sum, in place; one of zeros becomes that of ``old``.
 
     Args:
         counts: expected segments, (G, C); changed.
         old: the table before, (G, C), of the same type.
-        mass: sum that each column gets, float64 (C,).
+        mass: sum of each column afterwards, float64 (C,).
     """
     slices = [slice(i, i + ROWS_PER_SLICE) for i in range(0, len(counts), ROWS_PER_SLICE)]
     sums = np.zeros(counts.shape[1])

@@ -28,7 +28,7 @@ Documents = Sequence[Any] | np.ndarray
 
 @dataclass(frozen=True)
 class Posterior:
-    """What the model believes of one document's hidden segments.
+    """The posterior distribution of one document's hidden segments.
 
     Attributes:
         segments: P(a segment of k + 1 tokens in state z starts at token t | x), float64 (T, K, C).
@@ -87,7 +87,7 @@ class HSMM:
             as in deng2022's pretraining epoch.
         max_ngrams: n-grams of each length that have a probability (250,000 in deng2022), the most
             frequent ones, two reserved rows among them.
-        seed: names the random start.
+        seed: of the random start.
         device: where EM runs, a torch device; results differ by rounding only.
         tables: the fitted probabilities; None before :meth:`fit`.
     """
@@ -209,6 +209,7 @@ class HSMM:
         return cls(tables.num_states, tables.max_duration, tables=tables)
 
     def _fitted(self) -> SemiMarkovLM:
+        """The fitted tables. Raises InputError: there are none."""
         if self.tables is None:
             raise InputError("HSMM is not fitted; call fit(documents), use what it returns")
         return self.tables
@@ -243,7 +244,7 @@ def as_sequences(documents: Documents, lengths: Sequence[int] | None = None) -> 
 
 
 def _without_padding(documents: np.ndarray, lengths: Sequence[int] | None) -> list[list[int]]:
-    """Rows of a padded array as lists of tokens."""
+    """Rows of a padded array as lists of tokens; see :func:`as_sequences`."""
     if documents.ndim != 2 or not np.issubdtype(documents.dtype, np.integer):
         raise InputError(
             f"HSMM: documents are {documents.dtype} of shape {documents.shape}; "

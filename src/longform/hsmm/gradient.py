@@ -32,9 +32,9 @@ from longform.statistics.random_streams import derived_seed, generator
 
 
 class LogPartition(torch.autograd.Function):
-    """Sum over a batch of log P(x), from log A (C, C) and log W (G, C).
+    """Sum over a batch of log P(x) as a differentiable function of log A and log W.
 
-    The backward pass is exact counts.
+    Its gradient is the expected counts of transitions (C, C) and segments (G, C).
     """
 
     @staticmethod
@@ -46,10 +46,10 @@ class LogPartition(torch.autograd.Function):
         workspace: Any = None,
         engine: str = "auto",
     ) -> Tensor:
-        """Scan, and keep the counts for the backward pass.
+        """Scan the batch, and save its expected counts for the backward pass.
 
         Args:
-            ctx: of torch.
+            ctx: torch's context.
             log_transitions, log_joint: log A (C, C) and log W (G, C).
             indices: n-gram rows (T, K) of each sequence.
             workspace: buffers of the compiled scan.
@@ -57,7 +57,7 @@ class LogPartition(torch.autograd.Function):
                 and torch's for others.
 
         Returns:
-            Nats of the batch, minus infinity where a sequence has probability 0.
+            log P of the batch, nats; minus infinity where a sequence has probability 0.
         """
         transitions = log_transitions.detach().exp()
         joint = log_joint.detach().exp()
@@ -76,7 +76,7 @@ class LogPartition(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, upstream: Tensor):
-        """Expected transitions and segments, times the upstream gradient."""
+        """Gradients: expected transitions and segments, times the upstream gradient."""
         pairs, counts = ctx.saved_tensors
         by_transitions = pairs * upstream.to(pairs.dtype)
         by_joint = counts * upstream.to(counts.dtype)
@@ -118,7 +118,7 @@ class FactoredTables(nn.Module):
         return self.transitions.log_softmax(dim=1), torch.cat(log_joint)
 
     def model(self, ngrams: NgramTable) -> SemiMarkovLM:
-        """The tables as a language model."""
+        """The language model with these tables, over the n-grams of the constructor."""
         with torch.no_grad():
             log_transitions, log_joint = self.log_potentials()
             transitions = log_transitions.exp().cpu().numpy()
@@ -132,12 +132,12 @@ class GradientSettings:
 
     Attributes:
         num_states: C.
-        pretraining_epochs: of the n-gram tables only, transitions and lengths frozen.
-        pretraining_rate: Adam's, in these epochs.
-        epochs: of all tables.
-        rate: Adam's, in these.
+        pretraining_epochs: epochs that fit the n-gram tables only.
+        pretraining_rate: Adam's learning rate in these epochs.
+        epochs: epochs that fit all tables.
+        rate: Adam's learning rate in these epochs.
         batch_size: sequences per update, of neighbouring lengths.
-        seed: names the start and the order of batches.
+        seed: of the first tables and the order of batches.
     """
 
     num_states: int = 800
@@ -151,7 +151,7 @@ class GradientSettings:
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass: PPL seen while training, and on validation texts afterwards (nan without any)."""
+    """One epoch: PPL while training, PPL of validation texts after it (nan without any)."""
 
     number: int
     train_ppl: float
@@ -159,13 +159,13 @@ class Epoch:
     rate: float
 
 
-# updates whose training PPL is compared with the best so far (released code; in the paper
-# validation PPL)
+# number of updates after which their training PPL is compared with the best so far (released code;
+# the paper compares validation PPL)
 WINDOW = 30
 
 
 def plateau(optimiser: torch.optim.Optimizer) -> ReduceLROnPlateau:
-    """The schedule of the released code.
+    """The learning rate schedule of the released code.
 
     The rate is quartered, down to 3e-4, after more than eight windows without progress.
     """
@@ -245,11 +245,14 @@ def fit_gradient(
 
 @dataclass
 class _Descent:
-    """Adam on some of the tables, with the plateau's windows.
+    """Adam's state, and that of the learning rate schedule.
 
     Attributes:
-        updates: so far.
-        window: nats and tokens since the last look at the plateau, (2,).
+        tables: the tables that are fitted.
+        optimiser: Adam.
+        schedule: of the learning rate.
+        updates: number of updates so far.
+        window: minus log-likelihood in nats, and tokens, since the schedule's last step, (2,).
     """
 
     tables: FactoredTables
@@ -260,7 +263,7 @@ class _Descent:
 
     @classmethod
     def begin(cls, tables: FactoredTables, settings: GradientSettings, frozen: bool) -> "_Descent":
-        """On the n-gram tables alone where the others are ``frozen``, else on all."""
+        """A new optimiser of the n-gram tables if the others are ``frozen``, else of all."""
         if frozen:
             optimiser = torch.optim.Adam(list(tables.emissions), lr=settings.pretraining_rate)
         else:
@@ -273,8 +276,15 @@ class _Descent:
         return self.optimiser.param_groups[0]["lr"]
 
     def epoch(self, batches: Sequence[Sequence[np.ndarray]]) -> float:
-        """One update a batch; returns the training PPL."""
-        totals = np.zeros(2)  # nats and tokens
+        """Make one update for each batch.
+
+        Args:
+            batches: index arrays (T_i, K) of the sequences of each batch.
+
+        Returns:
+            Training PPL.
+        """
+        totals = np.zeros(2)  # minus log-likelihood in nats, and tokens
         workspace = compiled.Workspace()
         for batch in batches:
             tokens = sum(map(len, batch))
@@ -282,7 +292,7 @@ class _Descent:
             loss = -LogPartition.apply(*self.tables.log_potentials(), batch, workspace)
             (loss / tokens).backward()
             self.optimiser.step()
-            # What the plateau compares is the PPL of the last WINDOW updates.
+            # The schedule compares the PPL of the last WINDOW updates.
             step = np.array([float(loss.detach()), tokens])
             totals = totals + step
             self.window = self.window + step
@@ -297,11 +307,11 @@ class _Descent:
 STATES = 6
 # ours: texts that are compared
 TEXTS = 3
-# tokens x (states x lengths)^3 that torch-struct may multiply: about a second
+# most tokens x (states x lengths)^3 for torch-struct: about a second
 PRODUCTS = 1e7
-# nats per token, and expected transitions per token; float32 was seen up to 3e-8
+# largest difference, in nats and in expected transitions, per token; float32 reached 3e-8
 TOLERANCE = 1e-6
-# log-potential of what cannot be
+# log-potential of an impossible segment
 NEVER = -1e6
 
 
@@ -311,13 +321,14 @@ def against_torch_struct(
     """Compare our log-likelihood and its gradient with respect to log A with torch-struct's.
 
     Args:
-        model: whose tables are compared.
+        model: the model whose tables are compared.
         sequences: tokens of texts, of which the first ``TEXTS`` are read.
-        device: of torch.
+        device: torch device of our scan.
 
     Returns:
-        Nats by both programs, the distances per token, and the sizes of the sample. Nothing, and
-        one sentence is printed, where torch-struct is not installed: no fit needs it.
+        Facts for the model's record: log-likelihoods by both programs in nats, the differences per
+        token, and the sizes of the sample. Empty, after one printed sentence, where torch-struct is
+        not installed: no fit needs it.
 
     Raises:
         ConfigError: the two differ by more than ``TOLERANCE``.
@@ -395,8 +406,12 @@ def _value_and_gradient(
 def _by_torch_struct(log_transitions: Tensor, log_joint: Tensor, index: np.ndarray) -> Tensor:
     """log P of one text in nats.
 
-    Potentials are (1, T, K + 1, state here, state before), where duration 0 is void. One text at a
-    time: torch-struct 0.5 fills its chart up to the shortest text of a batch only.
+    Potentials are (1, T, K + 1, state here, state before), where duration 0 is impossible. One text
+    at a time: torch-struct 0.5 fills its chart up to the shortest text of a batch only.
+
+    Args:
+        log_transitions, log_joint: log A (C, C) and log W (G, C).
+        index: the text's index array (T, K).
     """
     import torch_struct  # no dependency of the model: a referee where it is installed
 

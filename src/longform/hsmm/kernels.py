@@ -61,7 +61,7 @@ def log_tops(joint, out):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
 def _combine(
-    parts, rows, total, vectors, scales, joint, out, floor, exact
+    parts, rows, log_bounds, vectors, scales, joint, out, floor, exact
 ):  # pragma: no cover - compiled
     r"""$o(z) \propto \sum_i e^{s_i} v_i(z) W[g_i, z]$, the inner sum of both recursions.
 
@@ -69,16 +69,16 @@ def _combine(
     for one position of one sequence.
 
     Args:
-        parts: int64 (parts,), the g: rows of ``joint``, negative for none; overwritten.
-        rows: int64 (parts,), rows of ``vectors`` and ``scales``; overwritten.
-        total: float64 (parts,), bounds of the logarithm of each part from above; the largest one
+        parts: int64 (parts,), g of each term: a row of ``joint``, negative for none; overwritten.
+        rows: int64 (parts,), i of each term: a row of ``vectors`` and ``scales``; overwritten.
+        log_bounds: float64 (parts,), upper bound of the logarithm of each part, nats; the largest
             sets the working scale; overwritten.
         vectors: the stored v, (rows, Z).
         scales: s, logarithms of what they were divided by, nats, float64 (rows,).
         joint: the table W of segments, (G, Z).
         out: receives the sum divided by its largest entry, (Z,).
-        floor: what is not above it becomes 0, a share of the largest entry.
-        exact: float64 (Z,), room to sum again in.
+        floor: entries of ``out`` not above it become 0.
+        exact: float64 (Z,), scratch space for :func:`_combine_weak`.
 
     Returns:
         The scale of ``out``, nats, float64; ``DEAD`` where the sum is zero.
@@ -88,11 +88,11 @@ def _combine(
     live = 0
     # 1. Move the parts that are not zero to the front.
     for i in range(len(parts)):
-        if parts[i] >= 0 and total[i] > DEAD:
+        if parts[i] >= 0 and log_bounds[i] > DEAD:
             parts[live] = parts[i]
             rows[live] = rows[i]
-            total[live] = total[i]
-            bound = max(bound, total[i])
+            log_bounds[live] = log_bounds[i]
+            bound = max(bound, log_bounds[i])
             live += 1
     if live == 0:
         for z in range(width):
@@ -100,7 +100,7 @@ def _combine(
         return DEAD
     parts = parts[:live]
     rows = rows[:live]
-    total = total[:live]
+    log_bounds = log_bounds[:live]
     factor = np.empty(4, joint.dtype)
     # 2. Sum four parts a pass over out; where fewer are left, the last again, times 0.
     for done in range(0, live, 4):
@@ -119,7 +119,7 @@ def _combine(
             out[z] = out[z] + four if done else four
     top = _largest(out)
     if top < WEAK:
-        return _combine_weak(parts, rows, total, vectors, scales, joint, out, floor, exact)
+        return _combine_weak(parts, rows, log_bounds, vectors, scales, joint, out, floor, exact)
     # 3. Divide by the largest entry; both numbers go through the table's own type.
     factor[0] = 1.0 / top
     factor[1] = floor
@@ -133,13 +133,13 @@ def _combine(
 
 @njit(cache=True, nogil=True)
 def _combine_weak(
-    parts, rows, total, vectors, scales, joint, out, floor, exact
+    parts, rows, log_bounds, vectors, scales, joint, out, floor, exact
 ):  # pragma: no cover - compiled
-    """As ``_combine``, around the largest product rather than its bound, in float64.
+    """As :func:`_combine`, scaled by the largest product instead of its bound, in float64.
 
     Args:
         parts, rows, vectors, scales, joint, out, floor: as of ``_combine``.
-        total: float64 (parts,); receives the logarithm of each part's largest product.
+        log_bounds: float64 (parts,); receives the logarithm of each part's largest product.
         exact: as of ``_combine``; receives the sums.
 
     Returns:
@@ -149,15 +149,15 @@ def _combine_weak(
     bound = DEAD
     # 1. The logarithm of each part's largest product, and the largest of these.
     for i in range(len(parts)):
-        total_i = DEAD
+        log_top = DEAD
         if parts[i] >= 0 and scales[rows[i]] > DEAD:
             top = 0.0
             for z in range(width):
                 top = max(top, np.float64(vectors[rows[i], z]) * np.float64(joint[parts[i], z]))
             if top > 0:
-                total_i = scales[rows[i]] + math.log(top)
-        total[i] = total_i
-        bound = max(bound, total_i)
+                log_top = scales[rows[i]] + math.log(top)
+        log_bounds[i] = log_top
+        bound = max(bound, log_top)
     for z in range(width):
         out[z] = 0
         exact[z] = 0
@@ -165,7 +165,7 @@ def _combine_weak(
         return DEAD
     # 2. Sum the products around that one.
     for i in range(len(parts)):
-        if total[i] > bound - 700.0:
+        if log_bounds[i] > bound - 700.0:
             shift = scales[rows[i]] - bound
             for z in range(width):
                 product = np.float64(vectors[rows[i], z]) * np.float64(joint[parts[i], z])
@@ -203,7 +203,7 @@ def forward_step(
     longest = min(index.shape[1], t)
     parts = np.empty(longest, np.int64)
     rows = np.empty(longest, np.int64)
-    total = np.empty(longest, np.float64)
+    log_bounds = np.empty(longest, np.float64)
     exact = np.empty(joint.shape[1], np.float64)
     for b in range(first[t + 1] - first[t]):
         for i in range(longest):
@@ -212,9 +212,11 @@ def forward_step(
             parts[i] = g
             rows[i] = row
             alive = g >= 0 and scales[row] > DEAD and tops[g] > DEAD
-            total[i] = scales[row] + tops[g] if alive else DEAD
+            log_bounds[i] = scales[row] + tops[g] if alive else DEAD
         end = first[t] + b
-        scales[end] = _combine(parts, rows, total, before, scales, joint, ended[end], floor, exact)
+        scales[end] = _combine(
+            parts, rows, log_bounds, before, scales, joint, ended[end], floor, exact
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -236,7 +238,7 @@ def backward_step(
     longest = min(index.shape[1], positions - t)
     parts = np.empty(longest, np.int64)
     rows = np.empty(longest, np.int64)
-    total = np.empty(longest, np.float64)
+    log_bounds = np.empty(longest, np.float64)
     exact = np.empty(joint.shape[1], np.float64)
     for b in range(first[t + 2] - first[t + 1]):
         start = first[t] + b
@@ -247,9 +249,9 @@ def backward_step(
             parts[i] = g
             rows[i] = row if g >= 0 else 0
             alive = g >= 0 and scales[rows[i]] > DEAD and tops[g] > DEAD
-            total[i] = scales[rows[i]] + tops[g] if alive else DEAD
+            log_bounds[i] = scales[rows[i]] + tops[g] if alive else DEAD
         begun_scales[start] = _combine(
-            parts, rows, total, after, scales, joint, begun[start], floor, exact
+            parts, rows, log_bounds, after, scales, joint, begun[start], floor, exact
         )
 
 
@@ -332,7 +334,7 @@ def add_counts(
                             f2 * u2[z] * v2[z] + f3 * u3[z] * v3[z]
                         )
                     waiting = 0
-        # 2. Those that still wait.
+        # 2. The fewer than four that still wait.
         for o in range(waiting):
             f = factor[o]
             u = before[left[o]]

@@ -30,10 +30,10 @@ FORMAT = "longform semi-Markov 2"
 
 @dataclass(frozen=True)
 class SemiMarkovLM:
-    """The model's tables.
+    """The language model: its probability tables over C states and G n-grams.
 
     Attributes:
-        ngrams: which n-gram each row of ``joint`` is.
+        ngrams: the n-gram that each row of ``joint`` stands for.
         transitions: P(next state | state), rows sum to 1, (C, C).
         joint: P(duration, n-gram | state), columns sum to 1 over all rows, (G, C); float32 or
             float64.
@@ -57,14 +57,17 @@ class SemiMarkovLM:
 
     @property
     def num_states(self) -> int:
+        """C, the number of hidden states."""
         return len(self.transitions)
 
     @property
     def max_duration(self) -> int:
+        """K, the largest number of tokens of a segment."""
         return self.ngrams.max_duration
 
     @property
     def tables(self) -> Tables:
+        """The tables in the form of the compiled scan."""
         return Tables.of(self.transitions, self.joint)
 
     def log_likelihood(
@@ -73,7 +76,7 @@ class SemiMarkovLM:
         """log P(x) of sequences of tokens, summed over segmentations and states.
 
         Args:
-            sequences: of known tokens.
+            sequences: each a sequence of tokens of the table's vocabulary.
             rows_per_block: positions that are scanned at once, which bounds the memory (2 vectors
                 of C per position).
 
@@ -102,8 +105,9 @@ class SemiMarkovLM:
         mass, so every text gets a path.
 
         Args:
-            weight: of the uniform model, 0 to 1.
+            weight: weight of the uniform model, 0 to 1.
         """
+        # P(n-gram) of the uniform model for each row of the table, (G,).
         ngrams_of_length = np.diff(self.ngrams.starts)
         num_lengths = np.count_nonzero(ngrams_of_length)
         uniform = 1 / (num_lengths * ngrams_of_length[self.ngrams.durations - 1])
@@ -115,24 +119,24 @@ class SemiMarkovLM:
     def draw(
         self, num_segments: int, generators: Sequence[np.random.Generator]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """States and n-grams of one text for each generator.
+        """Sample the states and n-grams of one text with each generator.
 
-        States do not depend on what is emitted, so all paths are drawn first, then the n-grams of
-        one state at a time, duration and wording together. A text depends on its own generator
+        States do not depend on what is emitted, so all paths are sampled first, then the n-grams
+        of one state at a time, duration and wording together. A text depends on its own generator
         only, never on the batch.
 
         Args:
-            num_segments: M, of each text (50 in deng2022).
-            generators: of the texts.
+            num_segments: segments M of each text (50 in deng2022).
+            generators: a random generator for each text.
 
         Returns:
-            States and rows of the table of n-grams, each int64 (M,).
+            For each text, its states and its rows of the table of n-grams, each int64 (M,).
         """
         # 1. Two uniform numbers for each segment, for its state and its n-gram.
         uniforms = np.stack([rng.random((2, num_segments)) for rng in generators])
         for_states = uniforms[:, 0]
         for_ngrams = uniforms[:, 1]
-        # 2. Paths, by inverting the cumulated transitions of the state before.
+        # 2. Paths, all from state 0, by inverting the cumulated transitions of the state before.
         states = np.zeros(for_states.shape, dtype=np.int64)
         cumulated = np.cumsum(self.transitions, axis=1, dtype=np.float64)
         before = np.zeros(len(states), dtype=np.int64)
@@ -150,10 +154,10 @@ class SemiMarkovLM:
         return list(zip(states, rows, strict=True))
 
     def tokens_of(self, rows: np.ndarray) -> tuple[str, ...]:
-        """The text that n-grams spell.
+        """The tokens of a sequence of n-grams, one after another.
 
         Args:
-            rows: of the table of n-grams, (M,).
+            rows: rows of the table of n-grams, (M,).
         """
         tokens: list[str] = []
         for row in rows:
@@ -184,9 +188,10 @@ class SemiMarkovLM:
 
     @classmethod
     def load(cls, folder: Path) -> "SemiMarkovLM":
-        """Read what :meth:`save` wrote.
+        """Load a model that :meth:`save` wrote.
 
-        Raises ArtefactError: no such model, another format, or arrays of another shape.
+        Raises:
+            ArtefactError: no such model, another format, or arrays of another shape.
         """
         # 1. The files.
         where = f"checkpoint {folder.name}"
@@ -198,7 +203,7 @@ class SemiMarkovLM:
                 f"{where}: got {type(error).__name__}, allowed is a folder with config.json and "
                 "model.safetensors written by SemiMarkovLM.save; train the model first"
             ) from error
-        # 2. Whether they are those of one model.
+        # 2. Whether all files have this format, and the arrays shapes that fit each other.
         if not isinstance(config, dict) or config.get("format") != FORMAT:
             raise ArtefactError(
                 f"{where}: format is not {FORMAT!r}; point to a semi-Markov model or retrain"
@@ -222,12 +227,18 @@ class SemiMarkovLM:
 
 
 def _inverse(cumulated: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """First index whose cumulative mass exceeds u times the total; never one without mass.
+    """Sample indices by inverting a cumulative distribution.
+
+    Each is the first index whose cumulated mass exceeds u times the total mass.
 
     Args:
-        cumulated: sums of the masses up to each index.
-        uniforms: u, numbers from 0 to 1.
+        cumulated: sums of the masses up to each index, not normalised, (indices,).
+        uniforms: u, numbers from 0 to 1, (samples,).
+
+    Returns:
+        int64 (samples,).
     """
+    # The last index with mass: rounding may not lead beyond it.
     last = np.searchsorted(cumulated, cumulated[-1])
     return np.searchsorted(cumulated, uniforms * cumulated[-1], side="right").clip(max=last)
 
@@ -239,9 +250,9 @@ WINDOWS_PER_CHUNK = 4_000_000  # ours: windows sorted at once while counting, 32
 
 @dataclass(frozen=True)
 class NgramTable:
-    """Rows of n-grams: first those of length 1, then 2, ... ``max_duration``.
+    """Numbers the n-grams: first those of length 1, then 2, ... ``max_duration``.
 
-    Inside a length they are in lexicographic order.
+    N-grams of a length are in lexicographic order.
 
     Attributes:
         tokens: token types in lexicographic order; a token's id is its index.
@@ -258,10 +269,12 @@ class NgramTable:
 
     @property
     def max_duration(self) -> int:
+        """K, the largest number of tokens of an n-gram."""
         return len(self.starts) - 1
 
     @property
     def rows(self) -> int:
+        """G, the number of n-grams."""
         return len(self.keys)
 
     @property
@@ -271,6 +284,7 @@ class NgramTable:
 
     @cached_property
     def _ids(self) -> dict[str, int]:
+        """Token -> its id."""
         return {token: i for i, token in enumerate(self.tokens)}
 
     def encode(self, sequence: Sequence[str], where: str = "sequence") -> np.ndarray:
@@ -278,7 +292,7 @@ class NgramTable:
 
         Args:
             sequence: its tokens.
-            where: names it in messages.
+            where: names the sequence in errors.
 
         Raises:
             InputError: it is empty, or holds a token that the table does not know.
@@ -300,11 +314,11 @@ class NgramTable:
         """Row of each window of a sequence.
 
         Args:
-            ids: of its tokens, (T,).
+            ids: token ids, (T,).
 
         Returns:
             int32 (T, max_duration): entry ``[t, n - 1]`` is the row of ``ids[t:t + n]``, -1 where
-            it has none or does not fit.
+            the table does not have it or it would pass the end.
         """
         rows = np.full((len(ids), self.max_duration), -1, dtype=np.int32)
         base = np.uint64(len(self.tokens))
@@ -313,6 +327,7 @@ class NgramTable:
 
     def text(self, row: int) -> tuple[str, ...]:
         """The tokens of a row's n-gram."""
+        # starts[length - 1] <= row < starts[length]; a key is a number in base len(tokens).
         length = int(np.searchsorted(self.starts, row, side="right"))
         key = int(self.keys[row])
         tokens = []
@@ -366,13 +381,16 @@ def build_ngrams(
 def _frequent(
     sequences: Sequence[np.ndarray], length: int, base: int, limit: int
 ) -> tuple[np.ndarray, int]:
-    """Sorted keys of the most frequent windows of one length, and how many are beyond the limit.
+    """The most frequent windows of one length.
 
     Args:
-        sequences: token ids, uint64.
-        length: of the windows.
-        base: of the keys.
-        limit: windows to take.
+        sequences: token ids of each sequence, uint64 (T,).
+        length: tokens of a window.
+        base: base of the keys, the number of token types.
+        limit: largest number of windows.
+
+    Returns:
+        Their keys, sorted, uint64; and the number of distinct windows beyond the limit.
     """
     # 1. Distinct windows and how often each occurs, chunk by chunk.
     keys = np.zeros(0, np.uint64)
@@ -395,7 +413,7 @@ def _frequent(
 
 
 def _window_chunks(sequences: Sequence[np.ndarray], length: int, base: int) -> Iterator[np.ndarray]:
-    """Keys of all windows of one length, some millions at a time."""
+    """Yield the keys of all windows of one length, ``WINDOWS_PER_CHUNK`` or more at a time."""
     chunk: list[np.ndarray] = []
     num_windows = 0
     for ids in sequences:
@@ -406,7 +424,6 @@ def _window_chunks(sequences: Sequence[np.ndarray], length: int, base: int) -> I
             keys = keys * np.uint64(base) + ids[offset : offset + len(keys)]
         chunk.append(keys)
         num_windows += len(keys)
-        # enough to sort at once
         if num_windows >= WINDOWS_PER_CHUNK:
             yield np.concatenate(chunk)
             chunk = []

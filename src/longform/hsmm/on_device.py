@@ -60,9 +60,10 @@ class Scan:
         self.backward_scales = self.forward_scales.clone()
         self._forward(transitions, joint)
         self._backward(transitions, joint)
-        everyone = torch.arange(batch, device=joint.device)
-        mass_at_end = self.ended[self.lengths, everyone].double().sum(dim=-1)
-        self.log_partition = mass_at_end.log() + self.forward_scales[self.lengths, everyone]
+        # Each sequence ends at the position of its own length.
+        sequences = torch.arange(batch, device=joint.device)
+        mass_at_end = self.ended[self.lengths, sequences].double().sum(dim=-1)
+        self.log_partition = mass_at_end.log() + self.forward_scales[self.lengths, sequences]
 
     def _forward(self, transitions: Tensor, joint: Tensor) -> None:
         r"""$\alpha_t(z) = \sum_k b_{t-k}(z) W[g(t-k, k), z]$ and $b_t = \alpha_t A$.
@@ -213,9 +214,9 @@ def expectation(
     tokens: Sequence[int] | None = None,
     rows_per_block: int | None = None,
 ) -> Expectation:
-    """:func:`compiled.expectation` on the device that holds the tables.
+    """Expected counts as :func:`compiled.expectation`, on the device that holds the tables.
 
-    What rounding lost is scanned again in compiled float64.
+    Sequences that lost a path to rounding are scanned again by the compiled float64 scan.
 
     Args:
         transitions, joint: A and W, (C, C) and (G, C).
@@ -250,12 +251,12 @@ def expectation(
 
 
 def normalise(counts: Tensor, old: np.ndarray, mass: np.ndarray) -> None:
-    """Scale the columns of ``counts`` in place; one without counts becomes that of ``old``.
+    """Scale each column of ``counts`` to a sum, in place; one of zeros becomes that of ``old``.
 
     Args:
         counts: expected segments, (G, C), on any device; changed.
         old: the table before, (G, C), of the same type.
-        mass: sum that each column gets, float64 (C,).
+        mass: sum of each column afterwards, float64 (C,).
     """
     slices = counts.split(ROWS_PER_SLICE)
     sums = torch.zeros(counts.shape[1], dtype=torch.float64, device=counts.device)

@@ -30,9 +30,9 @@ from longform.hsmm.model import SemiMarkovLM, build_ngrams
 from longform.language_models.device import chosen_device
 from longform.statistics.arithmetic import perplexity
 
-# ours: weights of the uniform mixture tried on validation text
+# ours: weights of the uniform mixture that are tried on validation text
 FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-Texts = Mapping[str, list[list[str]]]
+Texts = Mapping[str, list[list[str]]]  # split -> tokens of its texts
 
 
 def fit(
@@ -125,10 +125,10 @@ def by_em(
     num_states: int,
     **choices: Any,
 ) -> Fit:
-    """The best of ``restarts`` EM fits by validation likelihood.
+    """Fit by EM from several random starts; return the fit of best validation likelihood.
 
-    A run that was killed goes on from its last checkpoint. Every state of a fit is given a little
-    of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`).
+    A run that was killed goes on from its last checkpoint. Each fit is mixed with a uniform model
+    (:meth:`SemiMarkovLM.mixed`), by the weight of ``FLOORS`` of best validation likelihood.
 
     Args:
         texts: tokens of the texts of train and validation.
@@ -149,7 +149,7 @@ def by_em(
         log_likelihood = held_out(model.mixed(FLOORS[2]), validation)
         return float(perplexity(log_likelihood, num_tokens))
 
-    # 1. A fit for each start, with the floor of best validation likelihood.
+    # 1. A fit for each start, mixed with the uniform model.
     fits = []
     for start in range(restarts):
         folder = scratch / f"start_{start}" / "fit"
@@ -165,8 +165,8 @@ def by_em(
             **choices,
         )
         model = fitted.model
-        floor = max(FLOORS, key=lambda weight: held_out(model.mixed(weight), validation))
-        fits.append(replace(fitted, model=model.mixed(floor)))
+        best_weight = max(FLOORS, key=lambda weight: held_out(model.mixed(weight), validation))
+        fits.append(replace(fitted, model=model.mixed(best_weight)))
     # 2. The best of them.
     best = fits[0]
     if restarts > 1:
@@ -180,17 +180,17 @@ def by_em(
 
 
 def resumed_fit(label: str, folder: Path) -> Fit | None:
-    """The fit to go on from: the one in the folder, or what a kill during its swap left beside it.
+    """Load the checkpoint to resume from.
 
-    One that is cut or damaged is passed over in one sentence, and where no other is left the fit
-    starts over.
+    It is in the folder, or beside it (``.old``, ``.new``) if a kill interrupted :meth:`Fit.save`. A
+    damaged one is passed over with a printed sentence.
 
     Args:
         label: names the fit in messages.
-        folder: of its checkpoint.
+        folder: folder of the checkpoint.
 
     Returns:
-        The fit; None where it starts over.
+        The fit; None where there is no sound checkpoint, so that the fit starts over.
     """
     damaged: list[str] = []
     for ending in ("", ".old", ".new"):
@@ -222,7 +222,7 @@ def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
     return float(np.maximum(model.log_likelihood(texts), lowest).sum())
 
 
-EVERY = 120.0  # ours: seconds of an iteration that a kill may cost
+EVERY = 120.0  # ours: seconds between saves inside an iteration, which a kill may cost
 REPORT_EVERY = 10.0  # seconds between lines of progress
 SUMS = "sums.safetensors"
 
@@ -233,9 +233,9 @@ class Kept(Keeper):
 
     Attributes:
         label: names the fit in messages.
-        folder: of its checkpoint.
-        plan: of the fit.
-        num_states: that the model has in the end.
+        folder: folder of its checkpoint.
+        plan: schedule of the fit.
+        num_states: number of states that the model has in the end.
         since: when this iteration began here; all times are seconds of the monotonic clock.
         saved: when something was saved last.
         said: when something was printed last.
@@ -254,7 +254,7 @@ class Kept(Keeper):
     first: tuple[float, int] | None = None
 
     def begun(self, number: int) -> Expectation | None:
-        """The saved sums, if they are of this iteration."""
+        """The saved sums if they are of iteration ``number``, else None; resets the clocks."""
         # 1. Clocks and counts of a new iteration.
         self.since = time.monotonic()
         self.resumed = 0
@@ -276,7 +276,12 @@ class Kept(Keeper):
         self.resumed = tokens
         log_likelihood = float(sums["nats"][0])
         return Expectation(
-            sums["transitions"], sums["segments"], log_likelihood, tokens, lost, blocks
+            transitions=sums["transitions"],
+            segments=sums["segments"],
+            log_likelihood=log_likelihood,
+            tokens=tokens,
+            lost=lost,
+            blocks=blocks,
         )
 
     def block(self, number: int, total: Expectation, blocks: int) -> None:
@@ -284,7 +289,7 @@ class Kept(Keeper):
         now = time.monotonic()
         if now - self.saved > EVERY and total.blocks < blocks:
             self._save_sums(number, total)
-        # the speed is that since the first block, without the time of setting up
+        # The speed leaves out the first block, which includes the time of setting up.
         if self.first is None:
             self.first = now, total.tokens
         elif now - self.said > REPORT_EVERY:
@@ -327,7 +332,7 @@ class Kept(Keeper):
 
 
 def _digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """One digest of the bytes of named arrays."""
+    """A digest of the names and bytes of arrays."""
     digest = hashlib.blake2b()
     for name in sorted(arrays):
         digest.update(name.encode())
@@ -336,7 +341,7 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def _read_sums(path: Path) -> dict[str, np.ndarray] | None:
-    """The arrays of a file of sums.
+    """Read the sums of an unfinished iteration.
 
     Returns:
         Arrays by name; None where the file is cut, or its bytes are not those that were written.
