@@ -37,10 +37,10 @@ class Beam:
 
     Attributes:
         beams: hypotheses a prompt; 1 is greedy.
-        groups: they are split into so many groups, which choose one after another.
-        group_penalty: lambda, for each earlier choice of the same token at the same step (Hamming
-            diversity).
-        sibling_penalty: gamma, times a child's rank among its siblings.
+        groups: number of groups of beams, which choose their tokens one after another.
+        group_penalty: lambda, nats for each earlier choice of the same token at the same step
+            (Hamming diversity).
+        sibling_penalty: gamma, nats for each rank of a child among its siblings.
         blocking: no n-gram of this size twice, prompt included; 0 blocks nothing.
     """
 
@@ -66,7 +66,10 @@ class Beam:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """The best continuation of a prompt, its score, and whether it ended a sentence."""
+    """A continuation of a prompt; its log-probability less penalties, per token; whether it ended.
+
+    It has ended if its last token ends a sentence.
+    """
 
     tokens: tuple[int, ...]
     score: float
@@ -90,9 +93,9 @@ def beam_search(
         network: causal language model.
         prompts: tokens of each row, one or more.
         settings: of the search.
-        limits: of tokens, 1 or more, for each row.
-        banned: tokens that are never texts.
-        ends: where sentences end; with it a search stops there.
+        limits: most new tokens of each row, 1 or more.
+        banned: tokens that are never chosen.
+        ends: which tokens end a sentence; with it a search stops there.
 
     Raises:
         BadInput: as :func:`check_room`.
@@ -110,14 +113,11 @@ def search_from(
     banned: Row = (),
     ends: SentenceEnds | None = None,
 ) -> list[Hypothesis]:
-    """:func:`beam_search` behind the rows of a stream, which it takes for itself.
+    """As :func:`beam_search`, from prompts that a stream has read.
 
     Args:
-        stream: what is read of each prompt.
-        settings: of the search.
-        limits: tokens that each row may get.
-        banned: tokens that are never written.
-        ends: of sentences, at which a hypothesis is finished; None for none.
+        stream: the prompts; the search changes it.
+        settings, limits, banned, ends: as in :func:`beam_search`.
 
     Returns:
         The best hypothesis of each row: a finished one, else the best at the limit.
@@ -128,7 +128,7 @@ def search_from(
     while rows:
         # 1. The next hypotheses of each prompt still searched.
         parents, tokens, scores = search.choose(rows)
-        length = search.stream.ids.shape[1] + 1 - search.width
+        length = search.stream.ids.shape[1] + 1 - search.width  # new tokens, with this one
         is_alive = torch.isfinite(scores).flatten(1).any(1).tolist()
         # 2. The prompts whose search is over.
         stays = []
@@ -143,11 +143,12 @@ def search_from(
                 line = int(parents[i].flatten()[best])
                 token = int(tokens[i].flatten()[best])
                 score = float(scores[i].flatten()[best])
-                results[row] = search.hypothesis(line, [token], score, False)
+                results[row] = search.hypothesis(line, [token], score, ended=False)
             else:
-                # Blocking leaves no token: the best one as it stands.
+                # Blocking leaves no token: the best hypothesis of the step before.
                 line = i * settings.beams + int(search.scores[i].argmax())
-                results[row] = search.hypothesis(line, [], float(search.scores[i].max()), False)
+                best_score = float(search.scores[i].max())
+                results[row] = search.hypothesis(line, [], best_score, ended=False)
         # 3. The others read their new tokens.
         rows = [rows[i] for i in stays]
         if rows:
@@ -165,10 +166,13 @@ def search_from(
 class _Search:
     """State of one batch: N prompts still searched, G groups each, K hypotheses a group.
 
+    Row ``(n * G + g) * K + k`` of the stream is hypothesis k of group g of prompt n.
+
     Attributes:
-        scores: of the hypotheses, (N, G, K).
-        width: tokens before the search.
-        finished: hypotheses of each prompt of the batch that have ended a sentence.
+        scores: log-probability less penalties of each hypothesis, nats, (N, G, K).
+        width: number of tokens before the search.
+        finished: for each prompt of the batch, the hypotheses that have ended a sentence.
+        rules: blocking and sibling penalties, as functions on scores.
     """
 
     def __init__(self, stream: TokenStream, settings: Beam, banned: Any, ends: Any) -> None:
@@ -191,9 +195,15 @@ class _Search:
             )
 
     def choose(self, rows: list[int]) -> tuple[Tensor, Tensor, Tensor]:
-        """The next hypotheses, each (N, G, K): parents (rows of the stream), tokens and scores.
+        """Choose the next hypotheses.
 
-        Children that end a sentence and rank among their group's best K are finished.
+        Children that end a sentence and rank among their group's best K go to ``finished``.
+
+        Args:
+            rows: indices of the prompts still searched, (N,).
+
+        Returns:
+            Parents (rows of the stream), tokens and scores, each (N, G, K).
         """
         log_probs: Any = self.rules(self.stream.ids, self.stream.logits.log_softmax(-1))
         vocabulary = log_probs.shape[-1]
@@ -226,13 +236,14 @@ class _Search:
     def _finish(
         self, rows: list[int], group: int, children: Tensor, scores: Tensor, choices: Tensor
     ) -> None:
-        """Take the children that end a sentence out of a group's choice, which changes in place.
+        """Replace the children that end a sentence in a group's choice by the next best others.
 
         Args:
-            rows: prompts still searched, (N,).
-            group: its number.
-            children: scores of all, (N, K, vocabulary).
-            scores, choices: of the best K, and where they stand among a prompt's children, (N, K).
+            rows: indices of the prompts still searched, (N,).
+            group: number of the group.
+            children: scores of all children, (N, K, vocabulary).
+            scores, choices: the best K scores, and their indices in the flattened (K, vocabulary),
+                (N, K); changed in place.
         """
         vocabulary = children.shape[-1]
         before = self.stream.ids[:, -1].view(self.scores.shape)[:, group]
@@ -242,8 +253,8 @@ class _Search:
         for i, rank in hits.nonzero().tolist():
             parent, token = divmod(int(choices[i, rank]), vocabulary)
             line = i * self.settings.beams + group * self.size + parent
-            ended = self.hypothesis(line, [token], float(scores[i, rank]), True)
-            self.finished[rows[i]].append(ended)
+            hypothesis = self.hypothesis(line, [token], float(scores[i, rank]), ended=True)
+            self.finished[rows[i]].append(hypothesis)
         # Choose again; of the other prompts no child among the best ends a sentence.
         again = hits.any(1).nonzero()[:, 0]
         every = torch.arange(vocabulary, device=choices.device)
@@ -252,14 +263,21 @@ class _Search:
         scores[again], choices[again] = unended.topk(self.size, dim=1)
 
     def hypothesis(self, line: int, added: list[int], score: float, ended: bool) -> Hypothesis:
-        """The hypothesis of a row of the stream, with the tokens that are added to it."""
+        """A row of the stream as a hypothesis.
+
+        Args:
+            line: index of the row.
+            added: tokens that follow it.
+            score: of all tokens, which is divided by their number.
+            ended: whether the last token ends a sentence.
+        """
         tokens = (*self.stream.ids[line, self.width :].tolist(), *added)
         return Hypothesis(tokens, score / max(len(tokens), 1), ended)
 
 
 @dataclass(frozen=True)
 class Contrastive:
-    """Candidates a step, weight of the penalty, and n-gram blocking."""
+    """Settings: candidates k a step, weight alpha of the penalty, and n-gram blocking."""
 
     k: int
     alpha: float
@@ -276,14 +294,14 @@ class Contrastive:
 def contrastive_search(
     network: Any, prompts: Rows, settings: Contrastive, new_tokens: int, banned: Row = ()
 ) -> list[list[int]]:
-    """``new_tokens`` tokens after each prompt; fewer where blocking leaves none.
+    """Continue each prompt by ``new_tokens`` tokens; by fewer where blocking leaves none.
 
     Args:
         network: the language model.
-        prompts: token ids of each.
+        prompts: token ids of each row.
         settings: of the search.
-        new_tokens: of each row.
-        banned: tokens that are never written.
+        new_tokens: number of new tokens.
+        banned: tokens that are never chosen.
 
     Raises:
         BadInput: as :func:`check_room`.
@@ -307,7 +325,7 @@ def contrastive_search(
         stream.repeat(num_candidates)
         before = stream.ids != PAD
         stream.append(tokens.flatten())
-        # 3. How like a candidate's state is to those before it.
+        # 3. Each candidate's largest cosine with the states before it, padding left out.
         states = torch.nn.functional.normalize(stream.states, dim=-1)
         cosines = (states[:, :-1] @ states[:, -1:].transpose(1, 2))[..., 0]
         penalties = cosines.masked_fill(~before, -1.0).amax(1).view_as(best)
@@ -323,7 +341,7 @@ def contrastive_search(
 
 @dataclass(frozen=True)
 class Delayed:
-    """L sampled tokens from the best k, then a beam (Table 3: k 100, b 6, L 1)."""
+    """Settings: ``delay`` sampled tokens, then a beam (Table 3: k 100, b 6, L 1)."""
 
     sampled: Sampled
     beam: Beam
@@ -343,19 +361,19 @@ def delayed(
     ends: SentenceEnds,
     banned: Row = (),
 ) -> list[list[int]]:
-    """``new_tokens`` more tokens per prompt, in rounds of one sentence for all that are not full.
+    """Continue each prompt by ``new_tokens`` tokens, in rounds of one sentence for all rows.
 
-    What is committed is read once and kept; a search begins from a copy. A row that blocking leaves
-    without any token ends early.
+    Committed tokens are read once; a search begins from a copy of the stream. A row that blocking
+    leaves without any token ends early.
 
     Args:
         network: the language model.
-        prompts: token ids of each.
-        settings: of the openings, of the searches and how many tokens an opening has.
-        new_tokens: of each row.
-        rngs: of each row.
-        ends: of sentences.
-        banned: tokens that are never written.
+        prompts: token ids of each row.
+        settings: of sampled openings and of searches.
+        new_tokens: number of new tokens of each row.
+        rngs: a random generator for each row.
+        ends: which tokens end a sentence.
+        banned: tokens that are never chosen.
     """
     check_room(network, prompts, [new_tokens] * len(prompts))
     texts: list[list[int]] = [[] for _ in prompts]
@@ -406,12 +424,12 @@ def _sampled_openings(
     """Add sampled tokens to the rows of a stream and to ``texts``, up to the end of a sentence.
 
     Args:
-        stream: of the rows.
-        rules: what becomes of logits before a token is drawn.
-        texts: tokens of each row; they are added to.
-        limits: tokens that each row gets at most.
-        rngs: of each row.
-        ends: of sentences.
+        stream: the rows.
+        rules: functions on scores, such as blocking and truncation.
+        texts: new tokens of each row; added to in place.
+        limits: most tokens that each row gets here.
+        rngs: a random generator for each row.
+        ends: which tokens end a sentence.
 
     Returns:
         Whether the last token of each row ended a sentence.

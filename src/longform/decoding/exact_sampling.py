@@ -25,7 +25,7 @@ SAFETY = 8.0  # ours: margin over the largest difference measured in calibration
 ARITHMETIC = 2e-5  # float32 rounding of scores below 64 (4e-6 a step, five steps)
 POSITIONS = 64  # last positions of a context whose logits are compared in calibration
 ROWS = 8  # rows of the batch in calibration
-DECODED = 8  # of these positions, how many are read token by token through the cache
+DECODED = 8  # last positions that calibration also reads token by token through the cache
 # Integer mixer "lowbias32" of Wellons' hash-prospector search.
 FIRST, SECOND = 0x7FEB352D, 0x846CA68B - 2**32
 # Step between tokens: 2^32 / golden ratio.
@@ -36,11 +36,11 @@ ROWS_ON_CPU = 1
 
 @dataclass(frozen=True)
 class Truncation:
-    """What is done to the logits before a draw.
+    """Which tokens are sampled from, and at which temperature.
 
     Attributes:
-        top_k: only so many of the highest stay; 0 keeps all.
-        temperature: by which they are divided.
+        top_k: only the k highest logits stay; 0 keeps all.
+        temperature: divisor of the logits.
     """
 
     top_k: int = 0
@@ -49,13 +49,13 @@ class Truncation:
 
 @dataclass
 class Referee:
-    """Decides draws in float64, one context at a time.
+    """Decides in float64, one context at a time, the tokens of which float32 is not certain.
 
     Attributes:
         network: a causal LM with float32 weights.
         margin: lead below which a float32 draw is not certain, in nats of the logits.
-        called: how often it decided.
-        largest: difference between the passes that it saw.
+        called: number of tokens that it decided.
+        largest: largest difference so far between float32 and float64 logits, nats.
     """
 
     network: Any
@@ -69,7 +69,7 @@ class Referee:
 
         Args:
             context: tokens, int64 (tokens,).
-            positions: how many of them, from the end.
+            positions: number of last tokens after each of which logits are returned.
 
         Returns:
             float64 (positions, vocabulary).
@@ -81,21 +81,21 @@ class Referee:
         return output.logits[0]
 
     def decide(self, context: Tensor, seen: Tensor, words: Tensor, rule: Truncation) -> int:
-        """The draw that defines the text.
+        """Sample the token that defines the text.
 
         Args:
             context: tokens, int64 (tokens,).
-            seen: float32 logits behind it, (vocabulary,), whose error may raise the margin.
-            words: of the position, int32 (2,), see :func:`keys`.
-            rule: what is done to the logits.
+            seen: float32 logits after them, (vocabulary,), whose error may raise the margin.
+            words: random words of the position, int32 (2,), see :func:`keys`.
+            rule: top k and temperature.
 
         Returns:
-            A token.
+            The token.
         """
         exact = self.logits(context)
         self.called += 1
         self.largest = max(self.largest, spread(seen - exact))
-        # Seldom: text rougher than the calibration's.
+        # Rarely higher: where float32 errs more than on the calibration text.
         self.margin = max(self.margin, self.largest * SAFETY / 2)
         scores = truncated(exact / rule.temperature, rule.top_k, 0.0)
         noise = gumbel(words[None], scores.shape[1], torch.float64)
@@ -105,15 +105,15 @@ class Referee:
 def exact_sampling(
     logits: Tensor, words: Tensor, rule: Truncation, margin: float, on_device: bool | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Gumbel-max draws of float32 logits, and which of them no error below the margin changes.
+    """Sample tokens from float32 logits by Gumbel-max, and say which no smaller error changes.
 
     Args:
         logits: (draft, vocabulary).
-        words: of each draft's position, int32 (draft, 2), see :func:`keys`.
-        rule: what is done to the logits.
-        margin: in nats of the logits.
-        on_device: whether torch's operations draw, as by default anywhere but on the processor,
-            where a compiled loop is faster; what is certain is the same.
+        words: random words of each draft's position, int32 (draft, 2), see :func:`keys`.
+        rule: top k and temperature.
+        margin: error of a difference of logits that a certain token withstands, nats.
+        on_device: whether torch computes, by default anywhere but on the processor, where a
+            compiled loop is faster; certain tokens are the same.
 
     Returns:
         Tokens, int64 (draft,), and whether each is certain, bool (draft,).
@@ -134,7 +134,8 @@ def exact_sampling(
         tokens = torch.from_numpy(leading_tokens)
         leads = torch.from_numpy(lead_values)
     certain = leads > slack
-    # 2. With a truncation the k best must be certain too, or the winner far inside them.
+    # 2. With a truncation, the set of the k best must be certain too, or the winner be above the
+    # next one by more than the slack. ``border`` holds the k-th and the (k + 1)-th score.
     if 0 < rule.top_k < scores.shape[1]:
         border = scaled.topk(rule.top_k + 1, dim=1).values[:, -2:]
         chosen = scaled.gather(1, tokens[:, None])[:, 0]
@@ -145,16 +146,16 @@ def exact_sampling(
 
 @njit(cache=True)
 def _leaders(scores, weights, words):  # pragma: no cover - compiled
-    """Winner of each row of scores (draft, vocabulary) plus the numbers of :func:`gumbel`.
+    """Winner of each row of scores plus the noise of :func:`gumbel`, and its lead over the next.
 
-    Also its lead over the next. A token whose number -log E would not lift it above the second best
+    A token whose number -log E would not lift it above the second best
     is passed over before any logarithm is taken: E = -log(1 - u) is at least u, so
     E exp(second) >= weight = exp(score) shows it.
 
     Args:
         scores: scaled logits, (drafts, vocabulary).
         weights: their exponentials, of the same shape.
-        words: of each draft's random stream, uint32 (drafts, 2).
+        words: random words of each draft's position, uint32 (drafts, 2).
 
     Returns:
         The winners, int64 (drafts,), and their leads, float64 (drafts,).
@@ -195,7 +196,7 @@ def _leaders(scores, weights, words):  # pragma: no cover - compiled
 
 @njit(cache=True, inline="always")
 def _mixed_word(bits):  # pragma: no cover - compiled
-    """A word whose every bit depends on all bits of another: multiply and shift, one to one.
+    """Hash a 32-bit word by multiplications and shifts, one to one, so that all bits mix.
 
     Args:
         bits: uint32.
@@ -209,9 +210,12 @@ def _mixed_word(bits):  # pragma: no cover - compiled
 
 
 def truncated(scaled: Tensor, top_k: int, slack: float) -> Tensor:
-    """Minus infinity outside the k most probable tokens of each row (draft, vocabulary).
+    """Set scores outside the k highest of each row to minus infinity.
 
-    Tokens within ``slack`` of the k-th stay.
+    Args:
+        scaled: logits over the temperature, (draft, vocabulary).
+        top_k: k; 0 keeps all.
+        slack: scores within it of the k-th stay too.
     """
     if not 0 < top_k < scaled.shape[1]:
         return scaled
@@ -220,21 +224,25 @@ def truncated(scaled: Tensor, top_k: int, slack: float) -> Tensor:
 
 
 def spread(difference: Tensor) -> float:
-    """Largest error of a difference of two logits of one row, given the errors of the logits."""
+    """Largest error of a difference of two logits of one row.
+
+    Args:
+        difference: errors of the logits, (..., vocabulary), nats.
+    """
     return float((difference.amax(-1) - difference.amin(-1)).max())
 
 
 @torch.no_grad()
 def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
-    """A referee with a measured margin.
+    """A referee whose margin is ``SAFETY`` times the largest measured error of float32.
 
-    It is ``SAFETY`` times the largest difference that float32 made on a text, which is read alone
-    in float64; and in float32 alone, in a batch of ``ROWS``, and through the cache.
+    Float64 logits of a text are compared with float32 ones, for which it is read alone, in a batch
+    of ``ROWS``, and through the cache.
 
     Args:
         network: a causal LM with float32 weights.
         text: tokens, of which the first ``window`` are read.
-        window: most tokens that a draw sees.
+        window: most tokens of context.
 
     Raises:
         BadInput: logits that are not numbers.
@@ -244,7 +252,7 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
     num_compared = min(POSITIONS, len(ids))
     exact = referee.logits(ids, num_compared)
     # 1. In float32 alone and in a batch.
-    rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])
+    rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])  # row 0 is the text itself
     in_float32 = []
     for batch in (ids[None], rows):
         output = network(input_ids=batch, use_cache=False, logits_to_keep=num_compared)
@@ -291,12 +299,12 @@ def in_double(network: torch.nn.Module) -> Iterator[None]:
 
 
 def _to_double(module: torch.nn.Module, _: Any) -> None:
-    """Hook: a module's own weights become float64 before it is called."""
+    """Hook before a module's call: cast its own weights to float64."""
     _cast(module, torch.float64)
 
 
 def _to_float(module: torch.nn.Module, *_: Any) -> None:
-    """Hook: they become float32 again behind the call."""
+    """Hook after the call: cast them back to float32."""
     _cast(module, torch.float32)
 
 
@@ -310,9 +318,15 @@ def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
 def keys(
     draft_keys: Sequence[int], position: int | Sequence[int], device: torch.device | str = "cpu"
 ) -> Tensor:
-    """Two 32-bit words for each draft at a position, one for all or one for each.
+    """Two random 32-bit words for each draft at a position, which seed its Gumbel noise.
 
-    Int32 (draft, 2).
+    Args:
+        draft_keys: seed of each draft.
+        position: of the token, one for all drafts or one for each.
+        device: of the result.
+
+    Returns:
+        int32 (draft, 2).
     """
     positions = [position] * len(draft_keys) if isinstance(position, int) else position
     words = []
@@ -323,14 +337,21 @@ def keys(
 
 
 def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Standard Gumbel numbers (draft, vocabulary); float32 and float64 differ by rounding alone."""
+    """Standard Gumbel noise (draft, vocabulary); float32 and float64 differ by rounding alone.
+
+    Args:
+        position_keys: random words of each draft's position, int32 (draft, 2), see :func:`keys`.
+        vocabulary: number of tokens.
+        dtype: of the result.
+    """
     rows = ROWS_ON_CPU if position_keys.device.type == "cpu" else max(1, len(position_keys))
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=position_keys.device) * STEP
     numbers = []
     for words in position_keys.split(rows):
         bits = _mixed(tokens[None] + words[:, :1])
         bits = _mixed(bits ^ words[:, 1:])
-        # Of u from 0 or, where bits are negative, from 1: -log(1 - u) is exact at both ends.
+        # The uniform u is taken from 0 or, where bits are negative, from 1: so ``waiting``, which
+        # is -log(1 - u), is exact at both ends.
         tail = bits.to(dtype).abs_().add_(0.5).mul_(2.0**-32)
         waiting = torch.where(bits >= 0, tail.neg().log1p_(), tail.log_()).neg_()
         numbers.append(waiting.log_().neg_())

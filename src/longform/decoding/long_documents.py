@@ -43,10 +43,10 @@ class Sampling:
     """Settings of the sampler.
 
     Attributes:
-        max_tokens: a document is cut there (counted as ``cut``).
+        max_tokens: tokens at which a document is cut (counted as ``cut``).
         context_overlap: tokens re-encoded when the window is full; None slides by one token.
-        window: most tokens that a draw sees.
-        truncation: what is done to the logits.
+        window: most tokens of context of a draw.
+        truncation: top k and temperature.
     """
 
     max_tokens: int
@@ -77,26 +77,27 @@ def generate(
 
     Args:
         model: folder of the language model.
-        name: of the corpus.
-        seed: of every draw, with the name, the document's index and the attempt.
-        scratch: folder in which finished drafts are kept, so that a killed run goes on.
-        prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves
-            begin from nothing.
-        documents: how many articles.
+        name: name of the corpus.
+        seed: of all random numbers, with the name, the document's index and the attempt.
+        scratch: folder of finished drafts, from which a killed run goes on.
+        prefixes: a corpus on whose text the error of float32 is measured; no sampled article
+            begins with it.
+        documents: number of articles.
         titles: whether sections have titles.
-        packing: how the model met documents in training, which says what stands before one:
-            "stream" or "documents".
-        batch: documents at a time and process.
-        max_tokens: of a document.
+        packing: how documents were packed in training, "stream" or "documents", which decides the
+            tokens before each.
+        batch: documents that a process samples at a time.
+        max_tokens: most tokens of a document.
         context_overlap, window: see :func:`context_start`; by default the paper's protocol, all
             positions of the network.
         top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
-        temperature: by which logits are divided.
-        redraws: how often a malformed article is drawn again at most.
+        temperature: divisor of the logits.
+        redraws: largest number of further attempts at a malformed article.
 
     Returns:
-        The corpus, in the order of indices; truth ``cut``: which documents reached ``max_tokens``
-        without an end; facts count documents, redraws, cut and failed ones, and tokens.
+        The corpus, in the order of indices. Truth ``cut``, bool (documents,): whether a document
+        reached ``max_tokens`` without an end. Facts count documents, redraws, cut and failed ones,
+        and tokens.
 
     Raises:
         BadInput: a setting that cannot sample, by name, value and what is allowed.
@@ -113,7 +114,7 @@ def generate(
     positions = capacity.window_size(network)
     window = positions if window is None else window
     settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
-    counts = {
+    counts = {  # (value, lowest, highest)
         "documents": (documents, 1, 10**9),
         "batch": (batch, 1, 10**9),
         "redraws": (redraws, 0, 10**9),
@@ -123,35 +124,36 @@ def generate(
         raise BadInput(
             f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry"
         )
-    # 2. Every round draws what is still missing or malformed.
+    # 2. Every round samples the articles that are still missing or malformed.
     sampler = Sampler(
-        network,
-        settings,
-        tokenizer,
-        _calibration_text(prefixes, tokenizer, titles, window),
-        STARTS[packing](tokenizer),
-        titles,
-        (seed, name),
-        documents,
-        scratch,
-        batch,
+        network=network,
+        settings=settings,
+        tokenizer=tokenizer,
+        text=_calibration_text(prefixes, tokenizer, titles, window),
+        start=STARTS[packing](tokenizer),
+        titles=titles,
+        names=(seed, name),
+        documents=documents,
+        scratch=scratch,
+        rows=batch,
     )
     for _ in range(redraws + 1):
         attempts = _next_attempts(finished(scratch), documents, redraws)
         if attempts:
             predict(sampler, attempts, len(attempts))
-    # 3. The corpus of what is well-formed.
+    # 3. The corpus of the well-formed articles.
     return _corpus_of(finished(scratch), documents, name)
 
 
 def _ranges(settings: Sampling, positions: int) -> dict[str, tuple[Any, int, int]]:
-    """Value, lowest and highest number of the sampler's whole numbers, by name.
+    """The allowed range of each integer setting: its name -> (value, lowest, highest).
 
     Args:
         settings: not yet checked, so a value may be of any type.
-        positions: that the network can read.
+        positions: most tokens that the network can read.
     """
     visible = settings.window if isinstance(settings.window, int) else positions
+    # No overlap is always allowed: it counts as the largest one.
     overlap = settings.context_overlap
     return {
         "window": (settings.window, 2, positions),
@@ -162,11 +164,14 @@ def _ranges(settings: Sampling, positions: int) -> dict[str, tuple[Any, int, int
 
 
 def _check_ranges(ranges: Mapping[str, tuple[Any, int, int]], name: str) -> None:
-    """Raises BadInput: a setting is no whole number within its range.
+    """Check that each setting is a whole number within its range.
 
     Args:
-        ranges: value, lowest and highest number of each setting, by its name.
-        name: of the corpus.
+        ranges: name of a setting -> (value, lowest, highest).
+        name: name of the corpus, for the error.
+
+    Raises:
+        BadInput: one is not.
     """
     for setting, (value, lowest, highest) in ranges.items():
         is_whole = isinstance(value, int) and not isinstance(value, bool)
@@ -178,13 +183,13 @@ def _check_ranges(ranges: Mapping[str, tuple[Any, int, int]], name: str) -> None
 
 
 def _corpus_of(records: Mapping[int, Mapping[str, Any]], documents: int, name: str) -> Corpus:
-    """The corpus that :func:`generate` returns.
+    """Build the corpus that :func:`generate` returns.
 
     Args:
-        records: of the last attempt at each document, by its index; those without sections have
-            failed.
-        documents: how many there are.
-        name: of the corpus.
+        records: index of a document -> record of the last attempt at it
+            (:meth:`Sampler._write`); without sections it has failed.
+        documents: number of documents.
+        name: name of the corpus.
     """
     articles = []
     cut = []
@@ -208,7 +213,7 @@ def _corpus_of(records: Mapping[int, Mapping[str, Any]], documents: int, name: s
 def _calibration_text(
     prefixes: Sequence[Document], tokenizer: Any, titles: bool, window: int
 ) -> list[int]:
-    """The first tokens of a corpus as the model reads it, at most a window of them."""
+    """At most ``window`` first tokens of a corpus as the model reads it; the end token if none."""
     ids: list[int] = []
     for document in prefixes:
         has_titles = all(section.title is not None for section in document.sections)
@@ -222,7 +227,13 @@ def _calibration_text(
 def _next_attempts(
     records: Mapping[int, Mapping[str, Any]], documents: int, redraws: int
 ) -> list[tuple[int, int]]:
-    """(index, attempt) of each document that is missing or malformed and may be drawn again."""
+    """(index, attempt) of each document to sample next: missing, or malformed and not given up.
+
+    Args:
+        records: index -> record of the latest attempt.
+        documents: number of documents.
+        redraws: largest number of further attempts.
+    """
     attempts = []
     for index in range(documents):
         if index not in records:
@@ -236,12 +247,12 @@ def _next_attempts(
 
 @dataclass
 class Draft:
-    """A text in the making.
+    """A text that is being sampled.
 
     Attributes:
-        index: of its document.
-        attempt: how often that was malformed before.
-        key: names its noise.
+        index: index of its document.
+        attempt: number of malformed attempts before.
+        key: seed of its random numbers.
         ids: tokens so far.
     """
 
@@ -252,15 +263,17 @@ class Draft:
 
 
 class Sampler(pl.LightningModule):
-    """One process's share: takes all its (index, attempt), writes drafts as they finish.
+    """Samples one process's share of the documents and saves each as soon as it is finished.
+
+    A Lightning module, so that Lightning spreads the work over devices.
 
     Args:
-        network, settings, tokenizer: of the model.
+        network, settings, tokenizer: the model, how to sample, and its tokenizer.
         text: tokens on which float32 is compared with float64.
         start: tokens before each document.
         titles: whether sections have titles.
-        names: seed and stage, which name the drafts' noise.
-        documents: how many in all.
+        names: seed and name of the corpus, from which the drafts' keys are derived.
+        documents: number of documents in all, for progress.
         scratch: folder of finished drafts.
         rows: documents at a time.
     """
@@ -290,12 +303,17 @@ class Sampler(pl.LightningModule):
         self.scratch = scratch
         self.rows = rows
         self.referee: Referee | None = None
-        self.drawn = 0  # tokens
+        self.num_tokens = 0  # sampled so far, for progress
         self.started = time.monotonic()
         self.reported = time.monotonic()
 
     def predict_step(self, batch: list[tuple[int, int]], index: int) -> None:
-        """Sample this process's drafts, ``rows`` at a time."""
+        """Sample this process's drafts, ``rows`` at a time.
+
+        Args:
+            batch: (index, attempt) of each.
+            index: of the batch; Lightning passes it.
+        """
         if not batch:
             return
         if self.referee is None:
@@ -306,7 +324,15 @@ class Sampler(pl.LightningModule):
         for document, attempt in batch:
             key = derived_seed(*self.names, document, attempt)
             drafts.append(Draft(document, attempt, key, list(self.start)))
-        sample(self.referee, drafts, self.settings, end, self._tick, self.rows, self._write)
+        sample(
+            self.referee,
+            drafts,
+            self.settings,
+            end,
+            tick=self._tick,
+            rows=self.rows,
+            done=self._write,
+        )
 
     def _write(self, drafts: Sequence[Draft]) -> None:
         """Append finished drafts to this process's file."""
@@ -327,30 +353,30 @@ class Sampler(pl.LightningModule):
         append_lines(self.scratch / f"drafts-{self.global_rank}.jsonl", lines)
 
     def _tick(self, tokens: int) -> None:
-        """Count tokens that were drawn, and report every so often.
+        """Count sampled tokens, and print progress every ``REPORT_EVERY`` seconds.
 
         Args:
-            tokens: how many since the last call.
+            tokens: number of tokens since the last call.
         """
-        self.drawn += tokens
+        self.num_tokens += tokens
         if self.referee is None or time.monotonic() - self.reported < REPORT_EVERY:
             return
         self.reported = time.monotonic()
-        done = 0
+        num_done = 0
         for record in finished(self.scratch).values():
-            done += record["sections"] is not None
-        speed = self.drawn / (self.reported - self.started)
+            num_done += record["sections"] is not None
+        speed = self.num_tokens / (self.reported - self.started)
         print(
-            f"generate {self.names[1]}: {done}/{self.documents} documents; "
+            f"generate {self.names[1]}: {num_done}/{self.documents} documents; "
             f"process {self.global_rank + 1}/{self.trainer.world_size}: "
-            f"{self.drawn:,} tokens, {speed:,.0f} tokens/s, "
+            f"{self.num_tokens:,} tokens, {speed:,.0f} tokens/s, "
             f"margin {self.referee.margin:.1e}, {self.referee.called} draws in float64",
             flush=True,
         )
 
 
 def finished(scratch: Path) -> dict[int, dict[str, Any]]:
-    """The latest attempt at each document, from the files of all processes."""
+    """Index of a document -> record of the latest attempt at it, from the files of all processes."""
     latest: dict[int, dict[str, Any]] = {}
     for path in sorted(scratch.glob("drafts-*.jsonl")):
         for record in read_lines(path):
@@ -370,16 +396,16 @@ def sample(
     rows: int | None = None,
     done: Callable[[list[Draft]], None] = lambda _: None,
 ) -> None:
-    """Extend the drafts in place until each has drawn the end token or is full.
+    """Extend the drafts in place until each has sampled the end token or is full.
 
-    A draw is float32's where it is certain, else the referee's.
+    A token is float32's where that is certain, else the referee's.
 
     Args:
-        referee: decides draws.
+        referee: the network, and the float64 passes that decide uncertain tokens.
         drafts: equally long.
         settings: of the sampler.
         end: token that ends a text.
-        tick: called after each step with how many tokens it drew.
+        tick: called after each step with the number of its tokens.
         rows: drafts at a time, by default all. Where an eighth of the rows is free the next drafts
             begin there.
         done: called after each step with the drafts that are finished.
@@ -397,7 +423,7 @@ def sample(
         if free == rows or (contexts.can_join and free >= max(1, rows // REFILL)):
             for _ in range(min(free, len(waiting))):
                 uncached.append(waiting.popleft())
-        # 2. Each draws a token.
+        # 2. Each gets a token.
         active, num_cached, logits = _next_logits(contexts, cached, uncached, settings)
         _draw(referee, active, logits, settings)
         tick(len(active))
@@ -420,26 +446,27 @@ def sample(
 def _next_logits(
     contexts: Contexts, cached: list[Draft], uncached: list[Draft], settings: Sampling
 ) -> tuple[list[Draft], int, Tensor]:
-    """The logits after each context.
+    """Compute the logits of the next token of each draft.
 
     Args:
         contexts: the cache.
-        cached: drafts whose contexts it has, but for the last token.
-        uncached: the others.
-        settings: where contexts begin.
+        cached: drafts whose tokens but the last are in the cache, in its order.
+        uncached: drafts whose contexts are read anew.
+        settings: of the sampler; they say where contexts begin.
 
     Returns:
-        The drafts at work, those in the cache first and in its order; how many these are; and the
-        logits, (drafts, vocabulary).
+        All drafts, those that are now in the cache first and in its order; the number of these; and
+        the logits, (drafts, vocabulary).
     """
-    device = contexts.held.device
+    device = contexts.lengths.device
     active = list(cached)
     num_cached = len(cached)
     logits = []
     if cached:
         last_tokens = [draft.ids[-1] for draft in cached]
         logits.append(contexts.append(torch.tensor(last_tokens, device=device)))
-    # Texts of one length are read together, first those that the cache keeps.
+    # Texts of one length are read together. Lengths whose cache serves the next token too come
+    # first (False sorts before True), so that the rows of the cache are the first rows.
     by_length = grouped(uncached, lambda draft: len(draft.ids))
     for length in sorted(by_length, key=lambda length: not _keeps(length, settings)):
         group = by_length[length]
@@ -453,16 +480,23 @@ def _next_logits(
 
 
 def _keeps(length: int, settings: Sampling) -> bool:
-    """Whether the next draw sees all that the draw after ``length`` tokens sees.
+    """Whether the contexts after ``length`` and ``length + 1`` tokens begin at the same token.
 
-    Then a cache serves both.
+    Then one cache serves both.
     """
     window, overlap = settings.window, settings.context_overlap
     return context_start(length + 1, window, overlap) == context_start(length, window, overlap)
 
 
 def _draw(referee: Referee, active: list[Draft], logits: Tensor, settings: Sampling) -> None:
-    """Add a token to each draft."""
+    """Sample a token for each draft and append it.
+
+    Args:
+        referee: decides tokens of which float32 is not certain, from the whole context.
+        active: the drafts.
+        logits: of their next tokens, float32 (drafts, vocabulary).
+        settings: of the sampler.
+    """
     lengths = [len(draft.ids) for draft in active]
     words = keys([draft.key for draft in active], lengths, logits.device)
     tokens, certain = exact_sampling(logits, words, settings.truncation, referee.margin)
@@ -475,7 +509,7 @@ def _draw(referee: Referee, active: list[Draft], logits: Tensor, settings: Sampl
 
 
 def context_start(length: int, window: int, context_overlap: int | None) -> int:
-    """First token that the draw after ``length`` tokens sees.
+    """Index of the first token of the context of the next token, after ``length`` tokens.
 
     There are two protocols of a full window. None slides by one token, as deng2022's sampler does:
     every token sees the last window - 1 tokens, positions start at zero again, and the whole window
@@ -485,10 +519,11 @@ def context_start(length: int, window: int, context_overlap: int | None) -> int:
 
     Args:
         length: tokens so far.
-        window: most tokens that a draw sees.
+        window: most tokens of context.
         context_overlap: n, or None.
     """
     if context_overlap is None:
         return max(0, length - (window - 1))
     stride = window + 1 - context_overlap
+    # The tokens beyond the window, rounded up to whole strides.
     return -(-max(0, length - window) // stride) * stride

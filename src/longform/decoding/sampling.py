@@ -1,7 +1,7 @@
-"""Drawing the next token: growing rows with their cache, rules on scores, and draws.
+"""Sampling the next token: growing rows with their cache, rules on scores, and draws.
 
-Every row has its own draws: ``generate`` draws for all rows from one stream, so a text would change
-with its batch. A rule maps ``input_ids`` and ``scores``, a row per hypothesis, to scores, as the
+Every row has its own random generator: with one for all rows, as ``generate`` of transformers has,
+a text would change with its batch. A rule maps ``input_ids`` and ``scores``, a row per hypothesis, to scores, as the
 processors of ``generate`` do.
 """
 
@@ -24,7 +24,7 @@ from longform.errors import BadInput
 from longform.language_models import capacity
 from longform.language_models.tokenizers import padded
 
-# stands left of a short row in ``ids``; no vocabulary has it, so no rule can take it for a token
+# fills a short row of ``ids`` on the left; no vocabulary has it, so no rule takes it for a token
 PAD = -1
 Row = Sequence[int]  # token ids, or a number for each row
 Rows = Sequence[Row]
@@ -32,7 +32,12 @@ Rngs = Sequence[np.random.Generator]
 
 
 def check_room(network: Any, prompts: Rows, limits: Row) -> None:
-    """Check that each prompt has a token and fits the window with what is to be written.
+    """Check that each prompt has a token and fits the window together with its new tokens.
+
+    Args:
+        network: the language model.
+        prompts: token ids of each row.
+        limits: number of new tokens of each row.
 
     Raises:
         BadInput: one does not.
@@ -50,7 +55,7 @@ def check_room(network: Any, prompts: Rows, limits: Row) -> None:
             )
 
 
-# of one layer's keys: a larger room is made anew, lest a long text be in memory twice
+# a larger buffer of one layer's keys has no spare, lest a long text be in memory twice
 SPARE_BYTES = 2**26
 
 
@@ -63,11 +68,11 @@ class GrowingLayer(DynamicLayer):
 
     def __init__(self) -> None:
         super().__init__()
-        # The buffers of which keys and values are views, by name.
+        # All by name, "keys" or "values". The buffers of which keys and values are views.
         self._rooms: dict[str, Tensor] = {}
-        # The buffers before, which the next choice of rows is copied into.
+        # Former buffers, into which the next choice of rows is copied.
         self._spare: dict[str, Tensor] = {}
-        # A second buffer, the buffer that it is to, and how many positions are equal in both.
+        # (twin buffer, current buffer that it belongs to, first positions that are equal in both).
         self._twins: dict[str, tuple[Tensor, Tensor, int]] = {}
 
     def update(
@@ -81,7 +86,12 @@ class GrowingLayer(DynamicLayer):
         return self.keys, self.values
 
     def _grown(self, name: str, new: Tensor) -> Tensor:
-        """What is there with new states behind it."""
+        """Append new states to the keys or values; in a larger buffer where they do not fit.
+
+        Args:
+            name: "keys" or "values".
+            new: (rows, heads, new tokens, dims).
+        """
         current = getattr(self, name)
         room = self._rooms.get(name)
         before = current.shape[2] if current.numel() else 0
@@ -94,7 +104,14 @@ class GrowingLayer(DynamicLayer):
         return room[:, :, :after]
 
     def _room(self, name: str, like: Tensor, rows: int, positions: int) -> Tensor:
-        """A buffer for the rows and for more than the positions: the spare one if it is large."""
+        """Set and return a buffer for keys or values: the spare one if it is large enough.
+
+        Args:
+            name: "keys" or "values".
+            like: states whose heads, dims and dtype it gets.
+            rows: number of rows.
+            positions: number of positions, beyond which it has room.
+        """
         spare = self._spare.pop(name, None)
         if name in self._rooms and self._rooms[name].nbytes < SPARE_BYTES:
             self._spare[name] = self._rooms[name]
@@ -116,15 +133,15 @@ class GrowingLayer(DynamicLayer):
             setattr(self, name, selected)
 
     def reorder(self, rows: Tensor, since: int) -> None:
-        """Row i becomes the row ``rows[i]``.
+        """Replace row i by row ``rows[i]``, which equals it before position ``since``.
 
-        Before position ``since`` the two are equal, and nothing is copied. Two rooms take turns;
-        both hold the positions before ``since``.
+        Only later positions are copied, from one of two buffers to the other in turn; both hold the
+        positions before ``since``.
         """
         for name in ("keys", "values"):
             current, room = getattr(self, name), self._rooms[name]
             positions = current.shape[2]
-            # A large room has no twin: what follows ``since`` is copied within it.
+            # A large buffer has no twin: positions from ``since`` on are copied within it.
             if room.nbytes >= SPARE_BYTES or room.data_ptr() != current.data_ptr():
                 current[:, :, since:] = current[:, :, since:].index_select(0, rows)
                 continue
@@ -139,7 +156,7 @@ class GrowingLayer(DynamicLayer):
             setattr(self, name, twin[:, :, :positions])
 
     def join(self, other: "GrowingLayer") -> None:
-        """Add the rows of another layer; the shorter ones get positions of zeros on their left."""
+        """Append the rows of another layer; shorter rows are padded with zeros on their left."""
         for name in ("keys", "values"):
             mine, theirs = getattr(self, name), getattr(other, name)
             positions = max(mine.shape[2], theirs.shape[2])
@@ -152,12 +169,12 @@ class GrowingLayer(DynamicLayer):
             setattr(self, name, room[:, :, :positions])
 
     def drop_places(self, count: int) -> None:
-        """Forget the first positions of all rows."""
+        """Drop the first ``count`` positions of all rows."""
         for name in ("keys", "values"):
             setattr(self, name, getattr(self, name)[:, :, count:])
 
     def take_places(self, order: Tensor) -> None:
-        """Position j of row i becomes its position ``order[i, j]``; int64 (rows, positions)."""
+        """Replace position j of row i by its position ``order[i, j]``; int64 (rows, positions)."""
         rows, positions = order.shape
         for name in ("keys", "values"):
             current = getattr(self, name)
@@ -169,7 +186,7 @@ class GrowingLayer(DynamicLayer):
 
 
 def growing_cache(network: Any) -> DynamicCache:
-    """An empty cache for a network, equal to its own bit for bit.
+    """An empty cache with growing layers, whose results equal the network's own bit for bit.
 
     Layers of other kinds (sliding windows) stay as they are.
     """
@@ -181,12 +198,12 @@ def growing_cache(network: Any) -> DynamicCache:
 
 
 class TokenStream:
-    """A batch of growing rows.
+    """A batch of growing texts, a row each, that a network reads token by token.
 
     Attributes:
         ids: int64 (rows, tokens so far), ``PAD`` on the left.
-        logits: of the next token, at least float32 (rows, vocabulary).
-        states: the last hidden ones, where they are kept, (rows, tokens so far, dims).
+        logits: logits of the next token, at least float32 (rows, vocabulary).
+        states: hidden states of the last layer if ``keep_states``, (rows, tokens so far, dims).
     """
 
     def __init__(self, network: Any, prompts: Rows, keep_states: bool = False) -> None:
@@ -201,10 +218,10 @@ class TokenStream:
 
     @torch.no_grad()
     def _forward(self, feed: Tensor) -> None:
-        """Read tokens behind those that are cached: logits and states of the last one.
+        """Read the last tokens of ``ids``, which are not cached yet; set ``logits``, ``states``.
 
         Args:
-            feed: ids, (rows, new tokens).
+            feed: these tokens, with 0 for padding, int64 (rows, new tokens).
         """
         mask = (self.ids != PAD).long()
         positions = (mask.cumsum(1) - 1).clamp(min=0)
@@ -226,7 +243,7 @@ class TokenStream:
         self.logits: Any = last.to(torch.promote_types(last.dtype, torch.float32))
 
     def repeat(self, times: int) -> None:
-        """Every row becomes ``times`` rows, side by side."""
+        """Replace every row by ``times`` copies of it, side by side."""
         if times > 1:
             self._cache.batch_repeat_interleave(times)
             self.ids = self.ids.repeat_interleave(times, 0)
@@ -234,7 +251,7 @@ class TokenStream:
             self.states = self.states.repeat_interleave(times, 0)
 
     def take(self, rows: Tensor) -> None:
-        """Keep the named rows, in order; nothing is copied where they are all rows in order."""
+        """Replace the rows by those of these indices; no copy where that changes nothing."""
         in_order = torch.arange(len(rows), device=rows.device)
         if len(rows) == len(self.ids) and bool((rows == in_order).all()):
             return
@@ -244,16 +261,16 @@ class TokenStream:
         self.states = self.states[rows]
 
     def branched(self, rows: Row) -> "TokenStream":
-        """A stream of its own that goes on from the named rows."""
+        """A new stream with copies of the rows of these indices; this one stays as it is."""
         branch = copy.copy(self)
         branch._cache = copy.deepcopy(self._cache)
         branch.take(torch.tensor(rows, device=self.ids.device))
         return branch
 
     def reorder(self, rows: Tensor, since: int) -> None:
-        """Row i becomes the row ``rows[i]``, which is equal to it before position ``since``.
+        """Replace row i by row ``rows[i]``, which equals it before position ``since``.
 
-        :meth:`append` comes next, so no logits move.
+        ``logits`` stay as they are: :meth:`append` must come next.
         """
         if not all(isinstance(layer, GrowingLayer) for layer in self._cache.layers):
             return self.take(rows)
@@ -262,13 +279,13 @@ class TokenStream:
         self.ids[:, since:] = self.ids[rows, since:]
 
     def extend(self, added: Rows) -> None:
-        """Some more tokens for each row, read at once. No states are kept.
+        """Append some tokens to each row and read them at once; ``states`` are not updated.
 
         A row that gets fewer than another reads its own last ones again, so that no padding stands
         within a row.
 
         Args:
-            added: tokens of each row, none or more; afterwards ``logits`` are those behind them.
+            added: new tokens of each row, none or more.
         """
         new = padded(added, PAD, "left").to(self.ids.device)
         width, before = new.shape[1], self.ids.shape[1]
@@ -295,25 +312,26 @@ class TokenStream:
         self._forward(self.ids[:, -width:].clamp(min=0))
 
     def append(self, tokens: Tensor) -> None:
-        """One more token for every row, int64 (rows,), and the logits after it."""
+        """Append one token to every row and read it; int64 (rows,)."""
         self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
         self._forward(tokens[:, None])
 
 
 def block_repeats(n: int, pad: int, input_ids: Tensor, scores: Tensor) -> Tensor:
-    """Rule: a token that would complete an n-gram already in its row, prompt included, is banned.
+    """Rule: ban tokens that would repeat an n-gram of their row, prompt included.
 
     Paulus, Xiong and Socher 2018, section 2.5. Where ``no_repeat_ngram_size`` of ``transformers``
     takes padding for text, here no n-gram holds ``pad``.
 
     Args:
         n: tokens of an n-gram.
-        pad: what stands left of a short row.
+        pad: id that fills a short row on the left.
         input_ids: int64 (rows, tokens so far).
         scores: (rows, vocabulary).
     """
     if input_ids.shape[1] < n:
         return scores
+    # A window whose first n - 1 tokens are the row's last ones: its n-th would repeat it.
     windows = input_ids.unfold(1, n, 1)  # (rows, positions, n)
     ending = input_ids[:, None, input_ids.shape[1] - n + 1 :]
     is_repeat = (windows[:, :, :-1] == ending).all(-1)
@@ -327,7 +345,7 @@ def block_repeats(n: int, pad: int, input_ids: Tensor, scores: Tensor) -> Tensor
 def sibling_ranks(
     penalty: float, num_children: int, prompt_tokens: int, input_ids: Tensor, scores: Tensor
 ) -> Tensor:
-    """Rule: children of one parent pay ``penalty`` times their rank among their siblings.
+    """Rule: subtract ``penalty`` times a token's rank among the tokens of its row.
 
     Li, Monroe and Jurafsky 2016, equation 2. As in fairseq: only the best ``num_children`` count,
     the first token is free, and the penalty stays in the score.
@@ -340,14 +358,20 @@ def sibling_ranks(
 
 
 def nucleus(top_p: float, input_ids: Tensor, scores: Tensor) -> Tensor:
-    """Rule: the fewest tokens that reach the mass ``top_p`` (Holtzman et al. 2020, section 3.1).
+    """Rule: keep the fewest tokens whose mass reaches ``top_p`` (Holtzman et al. 2020, 3.1).
 
-    What ``TopPLogitsWarper`` keeps, for an eighth of its time on CPU. Where scores tie at the
-    lowest one that stays, the row goes to the warper, whose order of ties is its own.
+    The result is that of ``TopPLogitsWarper`` in an eighth of its time on CPU. A row with ties at
+    the lowest score that stays goes to the warper, which breaks ties in its own order.
+
+    Args:
+        top_p: the mass.
+        input_ids: int64 (rows, tokens so far).
+        scores: (rows, vocabulary).
     """
     warper = transformers.TopPLogitsWarper(top_p)
     if scores.device.type != "cpu":
         return warper(input_ids, scores)
+    # Ascending, so the cumulated mass up to 1 - top_p is dropped; one token always stays.
     ordered = torch.from_numpy(np.sort(scores.numpy(), axis=1))
     is_outside = ordered.softmax(-1).cumsum(-1) <= 1 - top_p
     num_dropped = is_outside.sum(1).clamp(max=scores.shape[1] - 1)
@@ -366,17 +390,18 @@ _CLOSING = "\"'”’)]} "
 
 @dataclass(frozen=True)
 class Human:
-    """No strategy: what people wrote after the prefix (massarelli2020 Table 1)."""
+    """No decoding: the text that people wrote after the prefix (massarelli2020 Table 1)."""
 
 
 @dataclass(frozen=True)
 class SentenceEnds:
-    """Which tokens end a sentence, by tables over the vocabulary and the token before.
+    """Which tokens end a sentence, given the token before.
 
     Attributes:
-        table: tokens that close one wherever they stand, bool (vocabulary,).
-        points: tokens that close one unless the token before is in ``guards``, bool (vocabulary,).
-        guards: an abbreviation or a single capital, whose point belongs to it, bool (vocabulary,).
+        table: tokens that always end one, bool (vocabulary,).
+        points: full stops, which end one unless the token before is in ``guards``, bool
+            (vocabulary,).
+        guards: abbreviations and single capitals, whose point is their own, bool (vocabulary,).
     """
 
     table: Tensor
@@ -385,11 +410,14 @@ class SentenceEnds:
 
     @classmethod
     def of_tokenizer(cls, tokenizer: Any, size: int) -> "SentenceEnds":
-        """Closing tokens have a line break, or end in a closing mark and hold no letter or digit.
+        """Classify the tokens of a vocabulary.
+
+        A token ends a sentence if it has a line break, or ends in a mark (. ! ?) and closing quotes
+        or brackets without any letter or digit.
 
         Args:
-            tokenizer: of the model.
-            size: of the model's vocabulary, which may be larger than the tokenizer's.
+            tokenizer: the model's tokenizer.
+            size: size of the model's vocabulary, which may be larger than the tokenizer's.
         """
         table, points, guards = [], [], []
         for token in range(size):
@@ -403,9 +431,9 @@ class SentenceEnds:
         return cls(torch.tensor(table) & ~is_point, is_point, torch.tensor(guards))
 
     def closes(self, before: Tensor, tokens: Tensor) -> Tensor:
-        """bool: whether ``tokens`` would end the sentence whose last tokens are ``before``.
+        """Whether each of ``tokens`` ends a sentence after the token ``before``; bool.
 
-        The two broadcast.
+        The two are token ids that broadcast.
         """
         table = self.table.to(tokens.device)
         points = self.points.to(tokens.device)
@@ -414,14 +442,14 @@ class SentenceEnds:
         return table[tokens] | (points[tokens] & ~is_guarded)
 
     def __call__(self, input_ids: Tensor, scores: Any, **kwargs: Any) -> Tensor:
-        """bool (rows,): the last token of the row ended a sentence.
+        """Whether the last token of each row ended a sentence, bool (rows,).
 
-        A stopping criterion of ``generate``.
+        The signature of a stopping criterion of ``generate``.
         """
         return self.closes(input_ids[:, -2], input_ids[:, -1].clamp(min=0))
 
     def guarded(self, ids: Sequence[int]) -> int:
-        """How often a point of this row did not end a sentence because of what stands before it."""
+        """Number of full stops in a text that end no sentence because of the token before."""
         points, guards = self.points.tolist(), self.guards.tolist()
         count = 0
         for before, after in itertools.pairwise(ids):
@@ -431,14 +459,15 @@ class SentenceEnds:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Settings of a sampler: which tokens stay before one is drawn.
+    """Settings of a sampler: which tokens it samples from.
 
     Attributes:
-        top_k: so many of the most probable; 0 keeps all.
-        top_p: the fewest that reach this mass.
+        top_k: the k most probable; 0 for all.
+        top_p: the fewest whose mass reaches this.
         blocking: no n-gram of this size twice; 0 blocks nothing.
-        min_p: those of at least this share of the best one's probability (Nguyen et al. 2024).
-        typical: those nearest to the entropy, up to this mass (Meister et al. 2023).
+        min_p: those of at least this share of the largest probability (Nguyen et al. 2024).
+        typical: those whose surprisal is nearest to the entropy, up to this mass (Meister et al.
+            2023).
     """
 
     top_k: int = 0
@@ -458,7 +487,13 @@ class Sampled:
     def rules(
         self, banned: Sequence[int], pad: int = PAD, device: Any = "cpu"
     ) -> transformers.LogitsProcessorList:
-        """The settings as rules on scores."""
+        """The settings as rules on scores.
+
+        Args:
+            banned: tokens that are never sampled.
+            pad: id that fills a short row on the left.
+            device: where the scores are.
+        """
         rules = transformers.LogitsProcessorList()
         if len(banned):
             rules.append(transformers.SuppressTokensLogitsProcessor(list(banned), device=device))
@@ -475,16 +510,16 @@ class Sampled:
         return rules
 
 
-# ours: of a sum of 250,000 float64 numbers in any order, relative; twice what it can be
+# ours: relative error of a sum of 250,000 float64 numbers in any order, twice its largest
 ROUNDING = 1e-10
 
 
 def draws(scores: Tensor, rngs: Rngs, on_device: bool | None = None) -> np.ndarray:
-    """A token for each row in proportion to exp(score), by inversion in float64.
+    """Sample a token for each row in proportion to exp(score), by inversion in float64.
 
     Args:
-        scores: (rows, vocabulary).
-        rngs: of each row, which takes one number; a row without a finite score takes none.
+        scores: log-probabilities up to a constant of each row, (rows, vocabulary).
+        rngs: a generator for each row, of which one number is used, none without a finite score.
         on_device: whether the scores stay where they lie, by default on a GPU; the tokens are those
             of the processor (:func:`inverted_on_device`).
 
@@ -507,11 +542,14 @@ def draws(scores: Tensor, rngs: Rngs, on_device: bool | None = None) -> np.ndarr
 
 
 def inverted(scores: Tensor, uniforms: np.ndarray) -> np.ndarray:
-    """The token at which the cumulative sum of exp(score) passes a share of its total.
+    """The first token at which the cumulative sum of exp(score) exceeds a share of its total.
 
     Args:
         scores: (rows, vocabulary).
-        uniforms: the shares, (rows,).
+        uniforms: the shares, from 0 to 1, (rows,).
+
+    Returns:
+        int64 (rows,).
     """
     values = scores.double().cpu().numpy()
     cumulative = np.cumsum(np.exp(values - values.max(1, keepdims=True)), axis=1)
@@ -523,10 +561,10 @@ def inverted(scores: Tensor, uniforms: np.ndarray) -> np.ndarray:
 
 
 def inverted_on_device(scores: Tensor, uniforms: np.ndarray) -> np.ndarray:
-    """:func:`inverted` where the scores lie, with its very tokens.
+    """The same tokens as :func:`inverted`, computed on the device of the scores.
 
-    A device adds in another order. Where the aim lies so near to a token's edge that rounding could
-    pass it, :func:`inverted` decides.
+    A device adds in another order. Where the share lies so near to a token's edge that rounding
+    could pass it, :func:`inverted` decides.
     """
     values = scores.double()
     cumulative = (values - values.amax(1, keepdim=True)).exp().cumsum(1)
@@ -549,16 +587,16 @@ def sample(
     banned: Row = (),
     ends: Any = None,
 ) -> list[tuple[list[int], bool]]:
-    """Up to ``limits`` sampled tokens per prompt.
+    """Continue each prompt by sampled tokens.
 
     Args:
         network: causal language model.
         prompts: tokens of each row, one or more.
-        settings: which tokens stay before one is drawn.
-        limits: of tokens, for each row.
-        rngs: of each row.
-        banned: tokens that are never written.
-        ends: where sentences end; with it a row stops there.
+        settings: of the sampler.
+        limits: most new tokens of each row.
+        rngs: a random generator for each row.
+        banned: tokens that are never sampled.
+        ends: which tokens end a sentence; with it a row stops there.
 
     Returns:
         The tokens of each row, and whether the last one ended a sentence.
