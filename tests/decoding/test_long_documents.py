@@ -238,12 +238,12 @@ def test_texts_of_many_lengths_in_one_cache_have_their_own_logits(kind):
             check(contexts.append(torch.tensor(tokens)), texts)
     contexts.take([0, 4, 5])  # the longest one leaves, and its places with it
     texts = [texts[row] for row in (0, 4, 5)]
-    assert contexts.held.tolist() == [len(text) for text in texts]
+    assert contexts.lengths.tolist() == [len(text) for text in texts]
     assert contexts.cache.get_seq_length() == max(len(text) for text in texts)
     longer = [[*text, token] for text, token in zip(texts, (1, 2, 3), strict=True)]
     check(contexts.append(torch.tensor([1, 2, 3])), longer)
     contexts.read(torch.tensor([[1, 2]]), False)  # is read and not kept
-    assert len(contexts.held) == 3
+    assert len(contexts.lengths) == 3
 
 
 def test_a_window_makes_the_texts_of_a_network_of_so_many_positions(tmp_path):

@@ -32,10 +32,10 @@ class Correlation:
 
     Attributes:
         value: the coefficient; nan where it is undefined.
-        low, high: of its 95 % interval.
-        p_value: that there is no correlation.
-        items: pairs of values.
-        excluded: pairs with a missing value, which are left out.
+        low, high: its 95 % interval.
+        p_value: two-tailed, of the hypothesis that there is no correlation.
+        items: number of pairs of values.
+        excluded: number of pairs with a missing value, which are left out.
     """
 
     value: float
@@ -47,7 +47,7 @@ class Correlation:
 
 
 def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
-    """The coefficient alone, without SciPy's test, which takes nine tenths of its time.
+    """The coefficient without SciPy's test, which takes nine tenths of the time.
 
     Args:
         kind: one of ``KINDS``.
@@ -73,7 +73,7 @@ def _is_undefined(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """:func:`value_of` of many resamples at once.
+    """The coefficients of many resamples at once, as :func:`value_of` computes one.
 
     Args:
         kind: one of ``KINDS``.
@@ -120,7 +120,7 @@ def _weighted_ranks(side: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """
     order = np.argsort(side, kind="stable")
     ascending = side[order]
-    # of each resample how many values stand before each place of the ascending ones
+    # in each resample, the number of values before each rank, in ascending order
     before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
     first = np.searchsorted(ascending, side, "left")
     last = np.searchsorted(ascending, side, "right")
@@ -190,9 +190,9 @@ def clustered_interval(
 
     Args:
         kind, x, y: as for :func:`correlate`.
-        clusters: of each pair its cluster (a source text), as the items of one are not independent.
-        rng: draws the resamples.
-        resamples: how many.
+        clusters: cluster (a source text) of each pair, as pairs of one are not independent.
+        rng: random generator of the resamples.
+        resamples: number of resamples.
     """
     (x, y), is_complete = _complete(kind, x, y)
     number_of = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
@@ -210,9 +210,9 @@ def clustered_counts(
 
     Args:
         cluster_of_item: number of the cluster of each item, int64 (items,).
-        clusters: how many there are.
-        rng: draws the resamples.
-        resamples: how many.
+        clusters: number of clusters.
+        rng: random generator of the resamples.
+        resamples: number of resamples.
 
     Yields:
         float64 (resamples of the block, items).
@@ -228,8 +228,8 @@ class Agreement:
     Attributes:
         value: the mean.
         low, high: of its 95 % percentile interval over items.
-        raters: who have a coefficient.
-        excluded: raters without one: constant, or fewer than three shared items.
+        raters: number of raters with a coefficient.
+        excluded: number of raters without one: constant, or fewer than three shared items.
     """
 
     value: float
@@ -256,8 +256,8 @@ def leave_one_out(
 
     Args:
         ratings: float64 (raters, items).
-        rng: draws the resamples of items.
-        resamples: how many.
+        rng: random generator of the resamples of items.
+        resamples: number of resamples.
 
     Raises:
         InputError: fewer than two raters, or nobody has a coefficient (all ratings constant).
@@ -286,7 +286,7 @@ def _with_the_others(ratings: np.ndarray) -> np.ndarray:
     """Pearson's correlation of each rater with the mean of the others, (raters,); nan for none."""
     seen = ~np.isnan(ratings)
     filled = np.where(seen, ratings, 0.0)
-    # of each rater and item how many others rated it, and their mean
+    # for each rater and item, the number of others who rated it, and their mean
     others = seen.sum(axis=0) - seen
     sums = filled.sum(axis=0) - filled
     without_others = np.full(ratings.shape, np.nan)
@@ -318,10 +318,10 @@ def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
     shared = ratings[:, (~np.isnan(ratings)).sum(axis=0) >= 2]
     if not shared.size:
         raise InputError("alpha: no item has two ratings; give items that raters share")
-    # 1. How often each value was given to each item, (items, values).
+    # 1. Number of ratings of each value that each item has, (items, values).
     values = np.unique(shared[~np.isnan(shared)])
     tables = np.stack([(shared == value).sum(axis=0) for value in values], axis=1).astype(float)
-    # 2. How often two values were given to one item by two raters, and each value in all.
+    # 2. Krippendorff's coincidences of two values on one item, (values, values), and their sums.
     scaled = tables / (tables.sum(axis=1) - 1)[:, None]
     coincidences = scaled.T @ tables - np.diag(scaled.sum(axis=0))
     totals = coincidences.sum(axis=0)
@@ -365,13 +365,13 @@ def compare_correlations(
 
     Their z-scores are exchanged cluster by cluster: the difference of Pearson's correlations is a
     sum over clusters of $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and an exchange of a whole cluster
-    (summaries of one article) turns its sign.
+    (summaries of one article) flips its sign.
 
     Args:
         first, second, ratings: (items,); items with a nan are left out.
-        clusters: of each item.
-        rng: draws the exchanges.
-        flips: how many.
+        clusters: cluster of each item.
+        rng: random generator of the exchanges.
+        flips: number of random exchanges.
 
     Returns:
         Two-sided p; nan where a correlation is undefined.

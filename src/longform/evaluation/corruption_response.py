@@ -1,6 +1,6 @@
 """Response to corruptions: how far a critic's score moves when texts are damaged.
 
-Every corruption at every severity is held against the sound texts of the same documents.
+Every corruption at every severity is compared with the sound texts of the same documents.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ Cell = tuple[str, float]  # corruption, severity
 
 
 def of_failure(unit_id: str) -> Case:
-    """Case of ``<corruption>@<severity>/<document>``.
+    """Parse a unit id ``<corruption>@<severity>/<document>`` into its case.
 
     Raises InputError: the id has another form.
     """
@@ -36,18 +36,18 @@ def of_failure(unit_id: str) -> Case:
 
 
 def of_severity(unit_id: str) -> Case:
-    """Case of ``<document>@<severity>``, severity 0 being the sound text.
+    """Parse a unit id ``<document>@<severity>`` into its case; severity 0 is the sound text.
 
     Raises InputError: the id has another form.
     """
     document, _, text = unit_id.rpartition("@")
     severity = _severity(text, unit_id, "<document>@<severity>")
-    corruption = "" if severity else SOUND
+    corruption = "" if severity else SOUND  # such corpora have one corruption, without a name
     return corruption, severity, document
 
 
 def _severity(text: str, unit_id: str, form: str) -> float:
-    """The number of a severity. Raises InputError: the text is none."""
+    """A severity as a number; ``form`` is that of the id. Raises InputError: it is no number."""
     try:
         return float(text)
     except ValueError as error:
@@ -67,12 +67,12 @@ def corruption_response(
     """A fitted critic's score of the sound texts, then of every corruption at every severity.
 
     Args:
-        critic: fitted.
-        units: the same documents in every case.
-        case: the corruption, severity and document that a unit's id says; ``sound`` at severity 0
-            is what others are compared with.
-        names: of the resamples.
-        name: of the critic in the records.
+        critic: a fitted critic.
+        units: units of all cases, the same documents in each.
+        case: parses a unit's id into (corruption, severity, document); others are compared with
+            ``sound`` at severity 0.
+        names: name the random streams of resamples.
+        name: name of the critic in the records.
 
     Returns:
         Records with ``task`` the corruption and ``severity``: the score, ``reference`` the sound
@@ -122,13 +122,13 @@ def _against_sound(
     names: Sequence,
     units: int,
 ) -> dict[str, Any]:
-    """Fields of a record: the test against the sound texts, and the difference's interval.
+    """Fields of a case's record: its test against the sound texts, and the difference's interval.
 
     Args:
-        critic: fitted.
-        statistics, sound: of a case and of the sound texts, the same documents.
-        names: of the resamples.
-        units: documents that could be scored.
+        critic: a fitted critic.
+        statistics, sound: statistics of the case and of the sound texts, the same documents.
+        names: name the random streams of resamples.
+        units: number of documents that could be scored.
     """
     test = compare(critic, statistics, sound, generator(*names, "permutation"), PERMUTATIONS)
     rng = generator(*names, "bootstrap")

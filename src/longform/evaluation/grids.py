@@ -1,4 +1,4 @@
-"""What sheng2024 asks of entity grids: original or shuffled, human or machine (Tables 2 to 4)."""
+"""Experiments of sheng2024 on entity grids: shuffles, and human or machine (Tables 2 to 4)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ MODELS: Mapping[str, Callable[..., Any]] = {"transitions": EntityGrid, "ranking"
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Grid models by the name that tables know them by.
+    """Grid models with their settings, by the names of their rows in tables (``grid_ranking``).
 
     Raises ConfigError: an unknown model, or none.
     """
@@ -32,11 +32,13 @@ def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def shuffle_tasks(
     *, train: Predictions, texts: Predictions, models: Mapping[str, Mapping[str, Any]]
 ) -> list[Record]:
-    """Pairs of originals and shuffles; the ranking model learns every task anew.
+    """Order discrimination: pairs of originals and shuffles (Tables 2 and 3).
+
+    The ranking model is fitted anew for each task.
 
     Args:
-        train, texts: grids, of which the splits train and test are taken.
-        models: settings of each of ``MODELS`` that is wanted.
+        train, texts: entity grids, of which the splits train and test are taken.
+        models: name of one of ``MODELS`` -> its settings.
 
     Raises:
         ConfigError: an unknown model, or none.
@@ -58,11 +60,11 @@ def sources(
     models: Mapping[str, Mapping[str, Any]],
     sources: Sequence[str],
 ) -> list[Record]:
-    """Human above machine, source by source, by models that have seen human texts alone.
+    """Human against machine texts, by models fitted on human texts alone (Table 4).
 
     Args:
-        train, texts, models: as for :func:`shuffle_tasks`.
-        sources: the machines, by name.
+        train, texts, models: as for :func:`shuffle_tasks`; the grids of completions.
+        sources: names of the machines.
 
     Raises:
         ConfigError: an unknown model, or none.

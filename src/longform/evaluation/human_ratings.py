@@ -1,4 +1,4 @@
-"""Correlation with people: how scorers' values go with people's ratings of texts.
+"""Correlation of scorers' values with people's ratings of texts.
 
 Each scorer by itself, and all of them combined (lapata2005 section 5.2). Texts of one source
 (summaries of one article) are one cluster, resampled and exchanged whole. How the paper combined
@@ -26,8 +26,8 @@ RESAMPLES = 1000
 FEWEST_ITEMS = 4  # complete items below which nothing is regressed
 NAME = "human ratings"
 Columns = Mapping[str, np.ndarray]
-Direction = tuple[str, str]  # which values speak for a text, and the scorer's signature
-UNKNOWN: Direction = ("higher", "")  # of a scorer that says neither
+Direction = tuple[str, str]  # which values are better ("higher", ...), the scorer's signature
+UNKNOWN: Direction = ("higher", "")  # where a scorer says neither
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class LinearModel:
     """An ordinary least squares fit on the predictors that were selected, in order of entry.
 
     Attributes:
-        names: of the predictors.
-        weights: per standard deviation of each, (predictors,).
-        p_values: two-tailed, of each, (predictors,).
+        names: names of the predictors.
+        weights: weight of each per standard deviation, (predictors,).
+        p_values: two-tailed p-value of each, (predictors,).
         intercept: the mean response.
         centres, scales: mean and standard deviation of each predictor, (predictors,).
     """
@@ -64,9 +64,9 @@ def _table(columns: Columns, names: Sequence[str]) -> np.ndarray:
 
 
 def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
-    """Forward-backward selection of predictors.
+    """Fit a linear model by forward-backward selection of predictors.
 
-    The predictor with the least p below ``ENTER`` comes in, and any above ``REMOVE`` goes out.
+    The predictor with the least p below ``ENTER`` enters, and any above ``REMOVE`` leaves.
 
     Args:
         columns: predictors by name, (items,); a constant one never enters.
@@ -91,7 +91,7 @@ def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
     scales = table.std(axis=0)
     usable = np.flatnonzero(scales > 0).tolist()
     scaled = (table - centres) / np.where(scales > 0, scales, 1.0)
-    # 2. One comes in, and others may go out, until none does or it might go on for ever.
+    # 2. One enters, and others may leave, until none enters; the bound ends endless cycles.
     selected: list[int] = []
     for _ in range(2 * len(usable) ** 2 + 1):
         candidate = _best_candidate(scaled, response, usable, selected)
@@ -118,14 +118,15 @@ def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
 def _best_candidate(
     scaled: np.ndarray, response: np.ndarray, usable: Sequence[int], selected: Sequence[int]
 ) -> int | None:
-    """The predictor outside whose p is least beside those inside; None where none enters.
+    """The unselected predictor of least p beside the selected ones; None if none is significant.
 
     Args:
         scaled: predictors, (items, predictors).
         response: (items,).
-        usable: predictors that vary.
-        selected: predictors that are inside.
+        usable: columns of the predictors that vary.
+        selected: columns of the selected ones.
     """
+    # No more than weights that the items can determine, with the intercept and the new one.
     if len(selected) + 3 >= len(response):
         return None
     p_values = {}
@@ -169,20 +170,20 @@ def rating_records(
     directions: Mapping[str, Direction] | None = None,
     name: str = NAME,
 ) -> list[Record]:
-    """Records of scorers' values, already there, against people's ratings.
+    """Correlate scorers' values with people's ratings.
 
     Args:
-        columns: values of each scorer, float64 (texts,), nan where there is none.
-        ratings: of people, float64 (texts, raters), nan where there is none.
+        columns: scorer -> its values, float64 (texts,), nan where there is none.
+        ratings: people's ratings, float64 (texts, raters), nan where there is none.
         clusters: the source of each text.
         systems: who wrote each text; none where they are unknown.
-        directions: which values are better, and the signature, by scorer; by default higher ones.
-        name: of the resamples.
+        directions: scorer -> which values are better, and its signature; by default higher ones.
+        name: names the random streams.
 
     Returns:
         ``pearson`` and ``spearman`` over texts (``task`` text) and over systems' means (``task``
         system); ``intercorrelation`` of two scorers; ``pearson_difference`` of two scorers
-        (``critic`` minus ``variant``), absolute correlations turned as each scorer says;
+        (``critic`` minus ``variant``), the sign changed of scorers of which lower is better;
         ``rater_agreement``, leave one out.
     """
     directions = directions or {}
@@ -202,14 +203,14 @@ def rating_records(
             if len(set(systems)) > 2:
                 over_systems = correlate(kind, *_means_by_system(systems, values, people))
                 records.append(_record(scorer, kind, over_systems, task="system", **fields))
-    # 2. Two scorers with each other, and which of them goes better with people.
+    # 2. Two scorers with each other, and the difference of their correlations with people.
     for first, second in combinations(columns, 2):
         records.append(_intercorrelation(first, second, columns, clusters, name))
-        turned = {}
+        signed = {}  # higher is better
         for scorer in (first, second):
             better, _ = directions.get(scorer, UNKNOWN)
-            turned[scorer] = columns[scorer] * (1 if better == "higher" else -1)
-        records.append(_difference(first, second, turned, people, clusters, name))
+            signed[scorer] = columns[scorer] * (1 if better == "higher" else -1)
+        records.append(_difference(first, second, signed, people, clusters, name))
     # 3. People with each other.
     if ratings.shape[1] > 1:
         rng = generator(name, "agreement")
@@ -239,7 +240,7 @@ def _mean_ratings(ratings: np.ndarray) -> np.ndarray:
 def _means_by_system(
     systems: Sequence, values: np.ndarray, people: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each system the mean value and the mean rating of the texts that have both."""
+    """Mean value and mean rating of each system, (systems,), over texts that have both."""
     is_complete = ~np.isnan(values + people)
     _, system_of_text = np.unique(np.asarray(systems)[is_complete], return_inverse=True)
     texts = np.bincount(system_of_text)
@@ -249,8 +250,8 @@ def _means_by_system(
 
 
 def _record(critic: str, metric: str, correlation: Correlation, **fields: Any) -> Record:
-    """The record of a correlation; ``fields`` stand above what the correlation says itself."""
-    shown: dict[str, Any] = {
+    """The record of a correlation; ``fields`` override those of the correlation."""
+    own_fields: dict[str, Any] = {
         "value": correlation.value,
         "low": correlation.low,
         "high": correlation.high,
@@ -258,13 +259,13 @@ def _record(critic: str, metric: str, correlation: Correlation, **fields: Any) -
         "p_value": correlation.p_value,
         "units": correlation.items,
     }
-    return Record(critic, metric, **{**shown, **fields})
+    return Record(critic, metric, **{**own_fields, **fields})
 
 
 def _intercorrelation(
     first: str, second: str, columns: Columns, clusters: Sequence, name: str
 ) -> Record:
-    """How two scorers' values go together."""
+    """The record of the Pearson correlation of two scorers' values."""
     rng = generator(name, first, second, "intercorrelation")
     x = columns[first]
     y = columns[second]
@@ -274,20 +275,22 @@ def _intercorrelation(
 
 
 def _difference(
-    first: str, second: str, turned: Columns, people: np.ndarray, clusters: Sequence, name: str
+    first: str, second: str, signed: Columns, people: np.ndarray, clusters: Sequence, name: str
 ) -> Record:
-    """First minus second over the texts that both score; the interval resamples clusters.
+    """The record of the difference of two scorers' Pearson correlations with people.
+
+    It is first minus second over the texts that both score; the interval resamples clusters.
 
     Args:
         first, second: the scorers.
-        turned: their values, of which higher is better, (texts,).
+        signed: scorer -> its values, of which higher is better, (texts,).
         people: mean rating of each text, (texts,).
         clusters: the source of each text.
-        name: of the resamples.
+        name: names the random streams.
     """
-    is_complete = ~np.isnan(turned[first] + turned[second] + people)
-    x = turned[first][is_complete]
-    y = turned[second][is_complete]
+    is_complete = ~np.isnan(signed[first] + signed[second] + people)
+    x = signed[first][is_complete]
+    y = signed[second][is_complete]
     rated = people[is_complete]
     names, cluster_of_text = np.unique(np.asarray(clusters)[is_complete], return_inverse=True)
     value = correlate("pearson", x, rated).value - correlate("pearson", y, rated).value
@@ -320,15 +323,15 @@ def _difference(
 def combined_scorers(
     columns: Columns, people: np.ndarray, clusters: Sequence, name: str = NAME
 ) -> list[Record]:
-    """The scorers combined by stepwise regression (lapata2005 section 5.2).
+    """Combine the scorers by stepwise regression (lapata2005 section 5.2).
 
     The regression is fitted on two thirds of the clusters and tested on the others.
 
     Args:
-        columns: values of each scorer, float64 (texts,).
+        columns: scorer -> its values, float64 (texts,).
         people: mean rating of each text, (texts,).
         clusters: the source of each text.
-        name: of the draws.
+        name: names the random stream.
 
     Returns:
         ``held_out_correlation`` of ``combined`` and of the scorer that was best on the fitted part,
@@ -378,7 +381,7 @@ def combined_scorers(
                 details={"fitted_on": items},
             )
         )
-    # 4. What each selected scorer weighs.
+    # 4. The weight of each selected scorer.
     for scorer, weight, p_value in zip(model.names, model.weights, model.p_values, strict=True):
         records.append(
             Record(scorer, "weight", value=float(weight), p_value=float(p_value), units=items)

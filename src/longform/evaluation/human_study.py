@@ -1,4 +1,4 @@
-r"""What annotators said of each system (deng2022 section 4, appendix H).
+r"""Annotators' judgements of articles of each system (deng2022 section 4, appendix H).
 
 The percentage of articles called coherent, agreement, attention checks. Rows are read as the
 annotation pages export them; an annotator who fails the attention checks is set aside, and named.
@@ -37,15 +37,15 @@ Row = Mapping[str, Any]  # one answer, as the annotation pages export it
 
 @dataclass(frozen=True)
 class Judged:
-    """One article with everybody's answers.
+    """One article with the answers of all annotators.
 
     Attributes:
-        unit_id: of the article.
+        unit_id: id of the article.
         source: the system that wrote it.
-        split: of the article.
-        verdicts: coherent or not, by annotator who passed the attention checks.
-        labels: the section types that each of them chose.
-        gold: section types and verdict that simulated annotators err from.
+        split: its split.
+        verdicts: annotator who passed the attention checks -> whether the article is coherent.
+        labels: annotator -> the chosen type of each section.
+        gold: right section types, then the right verdict, where annotators are simulated.
         dropped: annotators who failed the attention checks.
         simulated: whether the annotators are.
     """
@@ -63,14 +63,14 @@ class Judged:
 def judged_items(
     rows: Iterable[Row], *, splits: Mapping[str, str], simulated: bool
 ) -> list[Judged]:
-    """Items of the testing phase, in order of appearance, without the attention checks.
+    """Group the answers of the testing phase by article, without the attention checks.
 
-    A blank answer, which a spreadsheet may hold, is none: a verdict is missing, and so are all of
-    an annotator's labels of an article where one is.
+    A blank answer, which a spreadsheet may hold, counts as missing; with one missing label all of
+    the annotator's labels of the article are left out.
 
     Args:
         rows: as exported; of an answer that was changed the last one counts.
-        splits: of each item; test where it has none.
+        splits: article -> split; test where it has none.
         simulated: whether the annotators are.
 
     Raises:
@@ -112,7 +112,7 @@ def _is_true(value: Any) -> bool:
 
 
 def _question_number(row: Row) -> int:
-    """The place of a question among those of an article; the verdict comes last."""
+    """The number by which an article's questions are sorted; the verdict comes last."""
     if row["question"] == VERDICT_QUESTION:
         return VERDICT_NUMBER
     return int(row["question"].removeprefix("section_"))
@@ -153,12 +153,12 @@ def _labels(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
 
 
 def _gold(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The section types and the verdict that simulated annotators err from, where rows say them."""
+    """The right section types and verdict, where rows have them: annotators are simulated."""
     return _in_order([row for row in rows if row["gold"]], "gold")
 
 
 def _in_order(rows: Sequence[Row], column: str) -> tuple[str, ...]:
-    """A column in the order of the questions; of one question the last row counts."""
+    """The values of a column in the order of the questions; a question's last row counts."""
     by_question = {}
     for row in rows:
         by_question[_question_number(row)] = row[column]
@@ -181,9 +181,9 @@ def failing(checks: Sequence[Row]) -> tuple[str, ...]:
 
 
 def units_from_predictions(predictions: Predictions) -> list[Judged]:
-    """Judged articles of simulated annotators.
+    """The judged articles of simulated annotators.
 
-    The attention checks of all systems decide whose answers count.
+    Whether an annotator passed is decided over the attention checks of all systems.
     """
     names = ("annotator", "question", "answer", "gold")
     rows = []
@@ -210,7 +210,7 @@ class CoherentShare(SumScored, better="higher", share=True, divided=("coherent",
     """
 
     def sufficient_statistics(self, units: Sequence[Judged]) -> SufficientStatistics:
-        """Judgements of each article, and how many say coherent; without any it is excluded."""
+        """(coherent judgements, judgements, excluded) of each article; excluded without any."""
         rows = []
         for unit in units:
             judgements = len(unit.verdicts)
@@ -223,8 +223,8 @@ class CoherentShare(SumScored, better="higher", share=True, divided=("coherent",
         Returns:
             ``wilson``, the interval of the share as if judgements were independent;
             ``majority``, the share of articles that most call coherent, ties left out;
-            ``agreement`` as :func:`agreement`, ``known`` as :func:`error_rates` and ``incoherent``
-            as :func:`organisations` give them; ``annotators`` and ``dropped`` ones; and the
+            ``agreement`` from :func:`agreement`, ``known`` from :func:`error_rates` and
+            ``incoherent`` from :func:`organisations`; ``annotators`` and ``dropped`` ones; and the
             ``answers`` (annotators, articles) about ``unit_ids``, None where there is none.
         """
         # 1. Shares of judgements and of articles.
@@ -233,6 +233,7 @@ class CoherentShare(SumScored, better="higher", share=True, divided=("coherent",
         judgements = int(statistics.total("judgements"))
         names, ratings = rating_matrix(units)
         is_judged = ~np.isnan(ratings).all(axis=0)
+        # The share of each article's annotators who call it coherent.
         votes = np.array([np.nanmean(column) for column in ratings.T[is_judged]])
         decided = votes[votes != 0.5]
         majority = float((decided > 0.5).mean()) if len(decided) else None
@@ -259,10 +260,10 @@ class CoherentShare(SumScored, better="higher", share=True, divided=("coherent",
 
 
 def rating_matrix(units: Sequence[Judged]) -> tuple[list[str], np.ndarray]:
-    """Annotators, sorted, and their verdicts.
+    """The verdicts as a matrix.
 
     Returns:
-        Names, and float64 (annotators, articles): 1 coherent, 0 not, nan unseen.
+        Names of annotators, sorted, and float64 (annotators, articles): 1 coherent, 0 not, nan unseen.
     """
     annotators: set[str] = set()
     for unit in units:
@@ -280,12 +281,11 @@ def agreement(names: Sequence[str], ratings: np.ndarray) -> dict[str, Any]:
     """Agreement of annotators with each other.
 
     Args:
-        names: of the annotators.
-        ratings: as :func:`rating_matrix` gives them.
+        names, ratings: as :func:`rating_matrix` returns them.
 
     Returns:
-        Krippendorff's nominal ``alpha`` and ``kappa`` of every pair; None where undefined (one
-        value only, nothing shared).
+        Krippendorff's nominal ``alpha``, and Cohen's ``kappa`` by pair of names; None where
+        undefined (one value only, nothing shared).
     """
     if len(names) < 2 or not ((~np.isnan(ratings)).sum(axis=0) >= 2).any():
         return {"alpha": None, "kappa": {}}
@@ -306,12 +306,12 @@ def _none_for_nan(value: float) -> float | None:
 
 
 def error_rates(units: Sequence[Judged]) -> dict[str, Any]:
-    """How simulated annotators did against what they err from.
+    """Error rates of simulated annotators, whose right answers are known.
 
     Returns:
-        The true share ``coherent``, and the measured error ``rates`` of each annotator: the share
-        of section types that are wrong (``confusion``) and of verdicts (``flips``); empty where
-        nothing is known.
+        The true share ``coherent``, and ``rates`` of each annotator: the share of wrong section
+        types (``confusion``), of wrong verdicts (``flips``), and the numbers of ``sections`` and
+        ``articles``; empty where no right answers are known.
     """
     # 1. The articles whose right answers are known, and who answered any of them.
     with_gold = []
@@ -353,11 +353,11 @@ def _complete(unit: Judged) -> set[str]:
 
 
 def organisations(units: Sequence[Judged]) -> list[list[Any]]:
-    """How articles that were called incoherent are organised (Table 18).
+    """Sequences of section types of articles that were called incoherent (Table 18).
 
     Returns:
-        Pairs of section types, as labelled, and how many judgements of incoherence they got, the
-        most frequent first.
+        [section types as labelled, number of judgements of incoherence] of each sequence, the most
+        frequent first.
     """
     counts: Counter[tuple[str, ...]] = Counter()
     for unit in units:
@@ -410,8 +410,8 @@ class Effect:
 
     Attributes:
         name: of the system or of what varies.
-        value: the posterior's mean.
-        low, high: of its 95 % interval.
+        value: posterior mean.
+        low, high: its 95 % interval.
     """
 
     name: str
@@ -423,11 +423,11 @@ class Effect:
 def mixed_effects(
     verdicts: Sequence[int], systems: Sequence[str], annotators: Sequence[str], items: Sequence[str]
 ) -> tuple[list[Effect], list[Effect]]:
-    """The logistic mixed model of this module's docstring, fitted to judgements.
+    """Fit the logistic mixed model of this module's docstring to judgements.
 
     Args:
-        verdicts: of each judgement, 1 coherent, 0 not.
-        systems, annotators, items: of each judgement.
+        verdicts: verdict of each judgement, 1 coherent, 0 not.
+        systems, annotators, items: its system, annotator and article.
 
     Returns:
         Fixed effects (the first system, then the others' differences from it), and standard
@@ -448,6 +448,7 @@ def mixed_effects(
         if system != names[0]:
             fixed[row, names.index(system)] = 1.0
     random = [_indicators(annotators), _indicators(items)]
+    # For each random column the variance that it shares: 0 of annotators, 1 of articles.
     ident = np.repeat([0, 1], [block.shape[1] for block in random])
     # 2. The fit.
     model = BinomialBayesMixedGLM(
@@ -482,9 +483,9 @@ def mixed_effects(
     for label, mean, spread in zip(labels, fit.params, spreads, strict=False):
         effects.append(_effect(label, mean, spread))
     deviations = []
-    for log in effects[len(names) :]:
-        value, low, high = np.exp([log.value, log.low, log.high]).tolist()
-        deviations.append(Effect(log.name, value, low, high))
+    for log_deviation in effects[len(names) :]:
+        logs = [log_deviation.value, log_deviation.low, log_deviation.high]
+        deviations.append(Effect(log_deviation.name, *np.exp(logs).tolist()))
     return effects[: len(names)], deviations
 
 

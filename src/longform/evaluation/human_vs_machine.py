@@ -1,4 +1,4 @@
-"""Who wrote it: human texts against machine continuations of the same documents.
+"""Human texts against machine continuations of the same documents.
 
 sheng2024 sections 5.2 to 5.5. All texts of one document stay together (:class:`Sides`), so that
 splits and resamples keep them together: a classifier never sees a test document's other side.
@@ -33,15 +33,15 @@ from longform.statistics.sum_scored import SumScored, unit_scores
 CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
 HUMAN = "human"
 SIDES = (HUMAN, "machine")
-TOP = 2  # sheng2024 section 5.4: in whose own top two a source lies
+TOP = 2  # sheng2024 section 5.4: a source is detected if it is among the two nearest to itself
 RESAMPLES = 200  # of the distances
-Features = Callable[[Any], np.ndarray | None]
+Features = Callable[[Any], np.ndarray | None]  # of a text, float64 (features,); None: unreadable
 CLASS_COLUMNS = ("right", "texts", "majority", "excluded")
 
 
 @dataclass(frozen=True)
 class ClassAccuracy(SumScored, better="higher", share=True, divided=("right", "texts")):
-    """Texts that were put into their own class, over all texts."""
+    """Share of texts that are classified rightly."""
 
     classifier: str = "three_layer"
 
@@ -59,15 +59,15 @@ def text_classification(
     """Accuracy of a classifier of texts, tested against the commonest class.
 
     Args:
-        features: what is seen of a text, (features,), nan where a feature is missing; None where
-            the text cannot be read.
-        label: its class; None where it has none.
+        features: returns the features of a text, float64 (features,), nan where one is missing;
+            None where the text cannot be read.
+        label: returns a text's class; None where it has none.
         train: texts that the classifier learns from.
         evaluate: texts that it is tested on.
         classifier: one of ``CLASSIFIERS``.
-        document: name of the document that a text belongs to: texts of one document are resampled
+        document: returns the name of a text's document: texts of one document are resampled
             together.
-        fields: of the record.
+        fields: further fields of the record.
 
     Returns:
         Its ``reference`` is the accuracy of always saying the commonest class of ``train``.
@@ -78,8 +78,8 @@ def text_classification(
     """
     # 1. Learn.
     predict, commonest = _trained(features, label, train, classifier)
-    # 2. Whether each text's class is told, by the classifier and by the commonest class.
-    rows = []
+    # 2. Whether the classifier, and the commonest class, are right about each text.
+    rows = []  # CLASS_COLUMNS
     classes: Counter[str] = Counter()
     for unit in evaluate:
         values = features(unit)
@@ -112,16 +112,13 @@ def text_classification(
 def _trained(
     features: Features, label: Callable[[Any], Any], train: Sequence[Any], classifier: str
 ) -> tuple[Callable[[np.ndarray], Any], Any]:
-    """A trained classifier.
+    """Train a classifier.
 
     Args:
-        features: of a text; None where it has none, nan for one that is missing.
-        label: the class of a text, or None.
-        train: the texts to learn from.
-        classifier: one of ``CLASSIFIERS``.
+        features, label, train, classifier: as in :func:`text_classification`.
 
     Returns:
-        A function that gives the class of features, and the commonest class of the texts.
+        A function from features to the predicted class, and the commonest class of ``train``.
 
     Raises:
         InputError: fewer than two classes to learn from.
@@ -174,13 +171,13 @@ def _trained(
 
 @dataclass(frozen=True)
 class Sides:
-    """Every text of one document, as whatever some reader made of it.
+    """All texts of one document, as units of some critic.
 
     Attributes:
-        unit_id: of the document.
-        split: of its human text.
+        unit_id: id of the document.
+        split: split of its human text.
         human: the text ``<id>-human``.
-        machines: by source the texts ``<id>-<source>``.
+        machines: source -> the text ``<id>-<source>``.
     """
 
     unit_id: str
@@ -207,10 +204,10 @@ Names = Sequence[str]
 
 
 def sides_of(units: Sequence[Any]) -> list[Sides]:
-    """The documents that have a human text and another.
+    """Group texts by document, keeping documents that have a human text and another.
 
     Args:
-        units: of all texts, named ``<id>-human`` and ``<id>-<source>``.
+        units: units of all texts, named ``<id>-human`` and ``<id>-<source>``.
 
     Raises:
         InputError: there is not a single pair.
@@ -243,10 +240,10 @@ def source_measurements(
     """The sufficient statistics behind :func:`human_vs_machine`, source by source.
 
     Args:
-        scorers: by name; they are fitted on the human texts of ``train``, pair learners source by
-            source, and none is where there are no such texts.
-        documents: with a text of each source.
-        sources: the machines, by name.
+        scorers: name -> critic; they are fitted on the human texts of ``train`` if there are any,
+            pair learners also on the pairs of each source.
+        documents: documents with a text of each source.
+        sources: names of the machines.
         train: documents to learn from.
         matched: cut both sides to as many sentences as the shorter one has, a control for length.
 
@@ -274,7 +271,7 @@ def source_measurements(
             machine_texts.append(machine)
         human_scores = unit_scores(judge, human_texts)
         machine_scores = unit_scores(judge, machine_texts)
-        # 3. Who wins, and the scores themselves, for the area under the ROC curve.
+        # 3. Wins of the human text, and the scores themselves, for the area under the ROC curve.
         scores = list(np.stack([human_scores, machine_scores], axis=1))
         preferences = preference_statistics(documents, scores, judge.better)
         excluded = preferences.column("excluded") > 0
@@ -322,7 +319,10 @@ def _pair(document: Sides, source: str, matched: bool) -> tuple[Any, Any]:
 def _training_pairs(
     judge: PairLearner, train: AllSides, source: str, matched: bool
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Features of human and machine texts in their own order, where a text has any."""
+    """(human, machine) features of both texts of each document, where both have any.
+
+    Each is float64 (1, features), of the text in its own order of sentences.
+    """
     pairs = []
     for document in train:
         features = []
@@ -336,20 +336,22 @@ def _training_pairs(
 
 
 def human_vs_machine(
-    scorers: Mapping[str, Any], documents: AllSides, sources: Names, **given: Any
+    scorers: Mapping[str, Any], documents: AllSides, sources: Names, **options: Any
 ) -> list[Record]:
-    """Does a scorer find the human text the more coherent one?
+    """How often each scorer prefers the human text of a document to a machine's.
 
-    Arguments as for :func:`source_measurements`.
+    Args:
+        scorers, documents, sources: as for :func:`source_measurements`.
+        options: its ``train`` and ``matched``.
 
     Returns:
-        By source (``system``): ``pairwise_accuracy`` (Table 4; ties one half), ``area`` under the
+        For each source (``system``): ``pairwise_accuracy`` (Table 4; ties one half), ``area`` under the
         ROC curve of single texts (Figure 5), and ``pairwise_accuracy_difference`` of each scorer
         and the first one.
     """
     records: list[Record] = []
     first_of_source: dict[str, Measurement] = {}
-    for measurement in source_measurements(scorers, documents, sources, **given):
+    for measurement in source_measurements(scorers, documents, sources, **options):
         critic = measurement.fields["critic"]
         source = measurement.fields["system"]
         names = ("human against machine", critic, source)
@@ -392,7 +394,7 @@ def human_vs_machine(
 def source_classification(
     features: Features, documents: AllSides, sources: Names, train: AllSides, classifier: str
 ) -> list[Record]:
-    """One text in, human or machine out: accuracy by source (Table 5).
+    """Accuracy of classifying single texts as human or machine, by source (Table 5).
 
     Both texts of a document are resampled together.
 
@@ -451,9 +453,9 @@ def source_profiles(
     """Mean of a number that each text has, source by source (Figures 6 and 7).
 
     Args:
-        value: the number of a text; a text without a finite one is excluded.
-        texts: by source.
-        fields: of the records.
+        value: returns the number of a text; a text without a finite one is excluded.
+        texts: source -> its texts.
+        fields: further fields of the records.
 
     Returns:
         Records whose ``details`` have every text's number.
@@ -479,7 +481,7 @@ class SourceDetection:
     The tested texts of a source are compared with the texts of all sources that are known.
 
     Attributes:
-        known_values: by source the values of its known texts, (texts,).
+        known_values: source -> values of its known texts, float64 (texts,).
     """
 
     known_values: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)
@@ -508,6 +510,7 @@ class SourceDetection:
         """The share; nan without a text."""
         if (statistics.column("excluded") > 0).all():
             return float("nan")
+        # The diagonal is a source's distance to itself.
         hits = []
         for source, row in enumerate(self.distances(statistics)):
             nearer = (row < row[source]).sum()
@@ -525,11 +528,12 @@ def source_detection(
     """Whose texts are these, by the distributions of a number that each text has? (section 5.4)
 
     Args:
-        value: the number of a text.
-        documents: with a text of each source; one with a number that is not finite is excluded.
-        sources: the machines, by name; people are a source as well.
+        value: returns the number of a text.
+        documents: tested documents with a text of each source; one with a number that is not finite
+            is excluded.
+        sources: names of the machines; people are a source as well.
         train: documents whose texts' sources are known.
-        fields: of the records.
+        fields: further fields of the records.
 
     Returns:
         ``own_top_two`` first, then ``distance`` of each tested source (``system``) to each known
@@ -554,7 +558,7 @@ def source_detection(
     draws = np.empty((RESAMPLES, *distances.shape))
     for draw in draws:
         draw[:] = detector.distances(statistics.take(rng.integers(0, size, size)))
-    # 2. Those of a tested source from 1, the nearest, to 2.
+    # 2. The same, scaled from 1 for the nearest known source of each tested one to 2.
     nearest = distances.min(axis=1, keepdims=True)
     extent = distances.max(axis=1, keepdims=True) - nearest
     all_equal = np.zeros_like(distances)
@@ -591,12 +595,12 @@ def _training_values(
     """The number of each training text of each source, those left out where it is not finite.
 
     Args:
-        value: the number of a text, such as a score.
+        value: returns the number of a text, such as a score.
         names: the sources, people among them.
         train: documents with a text of each source.
 
     Returns:
-        By source float64 (texts,), in the order of the documents.
+        Source -> float64 (texts,), in the order of the documents.
 
     Raises InputError: a source has no finite number.
     """

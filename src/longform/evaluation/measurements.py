@@ -34,16 +34,16 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Measurement:
-    """Sufficient statistics of one metric over the same documents, by the encoder's heads.
+    """Sufficient statistics of one metric over the same documents, for each head of an encoder.
 
-    A head is one training. It scores sums of its own columns, and the measurement the mean over
-    heads, so that this is resampled and tested as any other critic.
+    A head is one training. The measurement's score is the mean of the heads' scores, and it is
+    resampled and tested as any other critic.
 
     Attributes:
-        metrics: by head; the empty name where there is one only.
-        all_statistics: by head, as ``metrics``.
-        fields: of the records of every head and of their mean.
-        head_fields: by head the fields of that head's record alone (its test, its details).
+        metrics: head -> its metric; the head's name is empty where there is only one.
+        all_statistics: head -> its statistics.
+        fields: fields of the records of every head and of their mean.
+        head_fields: head -> fields of that head's record alone (its test, its details).
     """
 
     metrics: Mapping[str, Any] = field(metadata=FITTED)
@@ -58,12 +58,12 @@ class Measurement:
 
     @property
     def better(self) -> Better:
-        """Which scores speak for a text."""
+        """Which scores are better, "higher", "lower", ..."""
         return self.metrics[self.first].better
 
     @property
     def statistics(self) -> SufficientStatistics:
-        """What is resampled: columns ``<head>:<column>``, and the first head's ``excluded``.
+        """The heads' statistics side by side: ``<head>:<column>``, the first head's ``excluded``.
 
         Raises InputError: the heads scored different documents.
         """
@@ -99,10 +99,8 @@ class Measurement:
     def weighted_scores(self, statistics: SufficientStatistics, counts: np.ndarray) -> np.ndarray:
         """The mean of the heads' scores of each resample, (resamples,).
 
-        The scores of one head are those of the function of this name.
-
         Args:
-            statistics: with the columns of :attr:`statistics`.
+            statistics: statistics with the columns of :attr:`statistics`.
             counts: how often each resample takes each document, (resamples, documents).
         """
         scores = []
@@ -113,7 +111,7 @@ class Measurement:
     def _by_head(
         self, statistics: SufficientStatistics
     ) -> Iterator[tuple[str, SufficientStatistics]]:
-        """Each head and its own columns of :attr:`statistics`."""
+        """Split statistics with the columns of :attr:`statistics` into those of each head."""
         first = 0
         for head, head_statistics in self.all_statistics.items():
             columns = head_statistics.columns
@@ -122,10 +120,10 @@ class Measurement:
             yield head, SufficientStatistics(statistics.unit_ids, columns, values)
 
     def records(self, *names: object) -> list[Record]:
-        """The mean over heads, then, where there are several, each head as a ``variant``.
+        """The record of the mean over heads, then, if there are several, of each (``variant``).
 
         Args:
-            names: of the resamples.
+            names: name the random streams of resamples.
         """
         shared = {"better": self.better, **self.fields}
         shared_details = self.fields.get("details", {})
@@ -163,12 +161,12 @@ def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
     interval = _interval(documents)
     low, high = _over_trainings(documents, values)
     details = {**common_details(each), **_training_details(documents, values)}
-    # 2. What the trainings agree on; where they disagree, the field of an empty record.
+    # 2. Fields in which all trainings agree; where they disagree, that of an empty record.
     fields: dict[str, Any] = {"low": low, "high": high, "details": details}
     blank = Record("", "")
     for name in ("reference", "paired", "signature"):
-        different = {getattr(record, name) for record in each}
-        fields[name] = different.pop() if len(different) == 1 else getattr(blank, name)
+        distinct = {getattr(record, name) for record in each}
+        fields[name] = distinct.pop() if len(distinct) == 1 else getattr(blank, name)
     # 3. The test against the reference, where they agree on one. A record without a difference
     # computes it from its value and its reference.
     fields["difference"] = None
@@ -186,14 +184,15 @@ def _over_trainings(documents: Record, values: Sequence[float]) -> Interval:
 
 
 def _training_details(documents: Record, values: Sequence[float]) -> dict[str, Any]:
-    """What the record of a mean says of its trainings.
+    """Details about the trainings, for the record of their mean.
 
     Args:
         documents: the mean with its interval over documents alone.
-        values: of the trainings; nan where one has none.
+        values: value of each training; nan where one has none.
 
     Returns:
-        How many have a value, the standard deviation of these, and the interval over documents.
+        The number of ``trainings`` with a value, the standard deviation of these (``spread``), and
+        the interval over documents.
     """
     present = [value for value in values if not math.isnan(value)]
     return {
@@ -212,10 +211,7 @@ def _interval(record: Record) -> Interval:
 
 
 def common_details(records: Sequence[Record]) -> dict[str, Any]:
-    """The details that all records have with the same value.
-
-    What one training's record says alone is left out.
-    """
+    """The details that all records have with the same value."""
     first, *others = records
     details = {}
     for key, value in first.details.items():
@@ -225,7 +221,7 @@ def common_details(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def bounds_of(metric: str) -> Interval:
-    """The smallest and the largest number of a metric, between which its interval lies."""
+    """The smallest and the largest possible value of a metric, which bound its interval."""
     return BOUNDS.get(metric, (-math.inf, math.inf))
 
 
@@ -236,9 +232,9 @@ def measured(
 
     Args:
         scoring: a metric, or a measurement.
-        statistics: that it scores.
-        names: of the resamples.
-        fields: of the record; they stand above those of the score itself.
+        statistics: the statistics that it scores.
+        names: name the random stream of resamples.
+        fields: fields of the record; they override those of the score.
     """
     score = estimate(scoring, statistics, generator(*names, "bootstrap"))
     return Record(**{"critic": "", "better": scoring.better, **asdict(score), **fields})
@@ -252,9 +248,9 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
     documents.
 
     Args:
-        high, low: the difference is the first minus the second.
-        names: of the resamples.
-        fields: of the record.
+        high, low: the difference is ``high`` minus ``low``.
+        names: name the random streams of resamples.
+        fields: further fields of the record.
 
     Raises:
         InputError: the two are about different documents.
@@ -302,7 +298,7 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
 
 
 def difference_of_trainings(documents: Record, differences: Sequence[float]) -> Record:
-    """The mean over trainings of a difference, tested against none.
+    """The record of the mean over trainings of a difference, tested against zero.
 
     Interval and test are over trainings and documents.
 
@@ -318,5 +314,5 @@ def difference_of_trainings(documents: Record, differences: Sequence[float]) -> 
 
 
 def under(units: Sequence[Any], head: str) -> list[Any]:
-    """The units as a head of their encoder sees them; the empty name is the unit itself."""
+    """The units as one head of their encoder projects them; as they are for the empty name."""
     return [unit.under(head) if head else unit for unit in units]

@@ -35,9 +35,9 @@ TIE = 1e-9
 HUGE = 1e300  # stands for infinity where margins are averaged
 POINTS = 101  # of a ROC curve
 Units = Sequence[Any]
-Scorers = Mapping[str, Any]  # by the name that tables know them by
+Scorers = Mapping[str, Any]  # name in tables -> critic
 Tasks = Sequence[ShuffleTask]
-Orders = Sequence[np.ndarray]  # of each document, int64 (orders, sentences)
+Orders = Sequence[np.ndarray]  # for each document, int64 (orders, sentences)
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,15 @@ class PairAccuracy(SumScored, better="higher", share=True):
 def preference_statistics(
     documents: Units, scores: Sequence[np.ndarray], better: Better, tolerance: float = 0.0
 ) -> SufficientStatistics:
-    """``COLUMNS`` of each document from the scores of its orders.
+    """Count for each document the ``COLUMNS``, from the scores of its orders.
 
     A permutation without a score (nan) gives no pair and is counted; a document whose original has
     none, or that has no pair left, is excluded.
 
     Args:
-        documents: that were scored.
-        scores: of each document the original's score, then those of its permutations.
+        documents: the documents.
+        scores: for each document, the original's score, then those of its permutations, float64
+            (1 + permutations,).
         better: which scores speak for a text; where real text should lie *near* a level (a
             perplexity), lower is taken for better: which of two orders is the more probable?
         tolerance: as for :func:`order_measurements`.
@@ -76,7 +77,7 @@ def preference_statistics(
     has_score = ~np.isnan(permuted)
     pairs = has_score.sum(axis=1)
     excluded = np.isnan(original[:, 0]) | (pairs == 0)
-    # 1. By how much the original is the better one; two infinite scores tie.
+    # 1. By how much the original is better, (documents, permutations); two infinite scores tie.
     with np.errstate(invalid="ignore"):
         margins = np.clip(np.nan_to_num(original - permuted), -HUGE, HUGE)
     margins = np.where(has_score, margins if better == "higher" else -margins, 0.0)
@@ -97,11 +98,11 @@ def preference_statistics(
 
 
 def _as_table(scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of all documents side by side, nan where a document has fewer permutations.
+    """Scores as one table, nan where a document has fewer permutations than another.
 
     Returns:
         The originals' scores (documents, 1), the permutations' (documents, most permutations), and
-        how many permutations each document has, float64 (documents,).
+        the number of each document's permutations, float64 (documents,).
     """
     permutations = np.array([max(len(row) - 1, 0) for row in scores], dtype=np.float64)
     table = np.full((len(scores), 1 + int(permutations.max(initial=0))), np.nan)
@@ -116,12 +117,12 @@ def _finite_size(scores: np.ndarray) -> np.ndarray:
 
 
 def drawn_orders(documents: Units, task: ShuffleTask) -> list[np.ndarray]:
-    """Orders of each document, the original's first, then those that a task draws.
+    """Orders of each document's sentences: the original one, then those that a task draws.
 
     They are the same for every scorer and head.
 
     Returns:
-        Of each document int64 (1 + permutations, sentences); no row where the task draws none.
+        For each document, int64 (1 + permutations, sentences); no row where the task draws none.
     """
     orders = []
     for document in documents:
@@ -139,12 +140,12 @@ def written_scores(
     """Scores of the texts of each document, all read at once.
 
     Args:
-        critic: fitted.
-        documents: with their permutations by task.
-        task: whose permutations are scored.
+        critic: a fitted critic.
+        documents: documents with their permutations by task.
+        task: name of the task whose permutations are scored.
 
     Returns:
-        Of each document the original's score, then those of its permutations.
+        For each document, the original's score, then those of its permutations.
     """
     if not documents:
         return []
@@ -157,13 +158,13 @@ def written_scores(
 
 
 def learned(scorer: Any, train: Units, orders: Orders, task: str) -> Any:
-    """A pair learner fitted on permutations of training documents; any other scorer as it is.
+    """Fit a pair learner on permutations of training documents; return other scorers as they are.
 
     Args:
-        scorer: that may be a pair learner.
-        train: documents; none where the scorer is fitted already.
-        orders: of each of them, as :func:`drawn_orders` gives them.
-        task: that drew them, for the message.
+        scorer: any scorer.
+        train: training documents; none where the scorer is fitted already.
+        orders: orders of each of them, as :func:`drawn_orders` returns them.
+        task: name of the task that drew them, for the error.
 
     Raises:
         InputError: no document gives a pair.
@@ -185,7 +186,7 @@ def learned(scorer: Any, train: Units, orders: Orders, task: str) -> Any:
 
 @dataclass(frozen=True)
 class _View:
-    """What one head of the encoder sees."""
+    """The documents as one head of the encoder projects them."""
 
     head: str
     documents: list[Any]
@@ -205,18 +206,18 @@ def order_measurements(
     """The sufficient statistics behind :func:`order_discrimination`, scorer by scorer.
 
     Args:
-        scorers: by name. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else
-            any critics of what the documents' originals and permutations are.
+        scorers: name -> critic. With ``tasks``, order scorers, of which a pair learner is fitted
+            for each task; else any critics of single texts.
         documents: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is
             empty.
-        tasks: that draw permutations; none where the documents come with them.
+        tasks: draw the permutations; none where the documents come with them.
         train: coherent documents that the scorers are fitted on; none where they are fitted
             already.
-        learn_from: so many of the training documents for pair learners; all by default.
-        heads: of the encoder that read the documents; a number is their mean, followed by each
-            head's own.
-        tolerance: margin below which a pair ties beside ``TIE``, where a reader's own convergence
-            tells two readings apart: in units of the score, and a share of scores above one.
+        learn_from: number of training documents for pair learners; all by default.
+        heads: heads of the encoder that read the documents; a number is their mean, followed by
+            each head's own.
+        tolerance: a pair also ties if its scores differ by at most this, or this share of scores
+            above one: for readers whose results vary by so much.
 
     Returns:
         A measurement for each scorer and task.
@@ -239,7 +240,7 @@ def order_measurements(
             views.append(view)
             fitted[head] = _fitted(scorer, view.train, learn_from)
         for task in all_tasks:
-            # 3. What it makes of each task, head by head.
+            # 3. Its statistics of each task, head by head.
             label = task.name if isinstance(task, ShuffleTask) else task
             metrics = {}
             all_statistics = {}
@@ -272,7 +273,7 @@ def _tasks_of(documents: Sequence[PermutedDocument]) -> list[str]:
 
 
 def _scores_of_orders(judge: Any, documents: Units, orders: Orders) -> list[np.ndarray]:
-    """Of each document the scores of its orders, the original's first."""
+    """For each document, the scores of its orders, the original's first."""
     scores = []
     for document, document_orders in zip(documents, orders, strict=True):
         scores.append(judge.order_scores(document, document_orders))
@@ -280,9 +281,9 @@ def _scores_of_orders(judge: Any, documents: Units, orders: Orders) -> list[np.n
 
 
 def _counts(statistics: SufficientStatistics) -> dict[str, float]:
-    """Totals of wins, ties, pairs and pairs without a score, and the share above the mean.
+    """Totals of wins, ties, pairs and pairs without a score, for the details of a record.
 
-    That is the share of documents that are better than the mean of their permutations.
+    And ``above_mean``, the share of documents that score better than their permutations' mean.
     """
     counts = {column: statistics.total(column) for column in COLUMNS[:4]}
     scored = len(statistics.unit_ids) - statistics.total("excluded")
@@ -299,25 +300,27 @@ def _fitted(scorer: Any, train: Units, learn_from: int | None) -> Any:
 
 
 def against_chance(statistics: SufficientStatistics, *names: object) -> dict[str, Any]:
-    """Fields of a record: the reference one half, and the p-value of a coin.
+    """Fields of a record: the reference one half, and the p-value of a sign-flip test against it.
 
-    Each document's wins minus losses are turned round or not, its pairs kept together.
+    The test flips the sign of a document's wins minus losses, so that its pairs stay together.
 
     Args:
-        statistics: with ``COLUMNS``.
-        names: of the draws.
+        statistics: statistics with ``COLUMNS``.
+        names: name the random stream.
     """
+    # Wins minus losses, where losses are pairs - wins - ties.
     margins = 2 * statistics.column("wins") + statistics.column("ties") - statistics.column("pairs")
     p_value = sign_flip_test(margins, generator(*names, "chance"))
     return {"reference": 0.5, "p_value": p_value, "paired": True}
 
 
 def order_discrimination(
-    scorers: Scorers, documents: Units, tasks: Tasks = (), **given: Any
+    scorers: Scorers, documents: Units, tasks: Tasks = (), **options: Any
 ) -> list[Record]:
     """Pairwise accuracy of every scorer on every task, tested against chance and each other.
 
-    Arguments as for :func:`order_measurements`.
+    Args:
+        scorers, documents, tasks, options: as for :func:`order_measurements`.
 
     Returns:
         Records with metric ``pairwise_accuracy`` (``details``: counts, and the share of documents
@@ -325,7 +328,7 @@ def order_discrimination(
         (``critic``) and the first one (``variant``).
     """
     # 1. Each scorer by itself.
-    measurements = order_measurements(scorers, documents, tasks, **given)
+    measurements = order_measurements(scorers, documents, tasks, **options)
     records = []
     for measurement in measurements:
         critic = measurement.fields["critic"]
@@ -353,11 +356,11 @@ def order_discrimination(
 class Area:
     """Area under the ROC curve of two columns of scores.
 
-    It is the chance that the first side is the better one of any two texts.
+    It is the probability that a text of the first side scores better than one of the second.
 
     Attributes:
-        first, second: the columns.
-        scorer: the signature of what scores.
+        first, second: names of the columns.
+        scorer: signature of the critic that scores.
         lower: whether lower scores are better.
     """
 
@@ -368,11 +371,11 @@ class Area:
     better: ClassVar[Better] = "higher"
 
     def is_share(self) -> bool:
-        """Of the pairs of texts, one from each side."""
+        """Yes: a share of the pairs of texts, one from each side."""
         return True
 
     def sides(self, statistics: SufficientStatistics) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of both sides, turned so that the first should be the lower one."""
+        """Scores of both sides, (texts,) each, with a sign that makes lower scores better."""
         is_scored = statistics.column("excluded") == 0
         sign = 1 if self.lower else -1
         first = sign * statistics.column(self.first)[is_scored]
@@ -388,7 +391,7 @@ class Area:
         """The area of each resample.
 
         Args:
-            statistics: with both columns, and ``excluded``.
+            statistics: both columns, and ``excluded``.
             counts: how often each resample takes each document, (resamples, documents).
 
         Returns:
@@ -396,7 +399,7 @@ class Area:
         """
         low, high = self.sides(statistics)
         taken = counts[:, statistics.column("excluded") == 0]
-        # of each resample how many of the first side stand before each place of the ascending ones
+        # in each resample, the number of first-side texts before each rank, in ascending order
         order = np.argsort(low, kind="stable")
         before = np.pad(np.cumsum(taken[:, order], axis=1), ((0, 0), (1, 0)))
         # those below a text of the second side count one, those equal to it one half
@@ -411,8 +414,8 @@ class Area:
         The test exchanges the sides document by document.
 
         Args:
-            statistics: with both columns, and ``excluded``.
-            names: of the draws.
+            statistics: both columns, and ``excluded``.
+            names: name the random stream.
         """
         fields: dict[str, Any] = {"details": {"roc": roc_points(*self.sides(statistics))}}
         if (statistics.column("excluded") == 0).any():
@@ -440,7 +443,7 @@ def roc_points(low: np.ndarray, high: np.ndarray) -> dict[str, list[float]]:
     cuts = np.zeros(POINTS)
     if len(low):
         cuts = np.quantile(low, 1 - rates, method="higher")
-    hits = []
+    hits = []  # true positive rate at each cut
     for cut in cuts[:-1]:
         hits.append(float((high > cut).mean()) if len(high) else float("nan"))
     return {"false_positive": rates.tolist(), "true_positive": [*hits, 1.0]}

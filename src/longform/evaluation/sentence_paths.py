@@ -1,7 +1,7 @@
-"""What sheng2024 asks of sentence paths.
+"""Experiments of sheng2024 on sentence paths.
 
-Original or shuffled, human or machine, how well a text is rated, and does length tell? Each
-function takes predictions to learn from and others to judge, and returns records. A *head* is one
+Original or shuffled, human or machine, rated coherence, and the effect of length. Each function
+takes predictions to fit critics to and others to score, and returns records. A *head* is one
 trained projection of the same frozen encoder; numbers are means over heads, followed by each head's
 own.
 """
@@ -41,7 +41,7 @@ class LengthCorrelation:
     A score that ignores length has 0.
 
     Attributes:
-        scorer: the signature of what scores.
+        scorer: signature of the critic that scores.
     """
 
     scorer: str = ""
@@ -75,13 +75,13 @@ def length_confound(
     train: orders.Units = (),
     heads: Sequence[str] = ("",),
 ) -> list[Record]:
-    """How each scorer's value of a coherent document goes with its length.
+    """Rank correlation of each scorer's value of coherent documents with their lengths.
 
     Args:
-        scorers: by name; fitted on ``train`` where there is such a document.
-        documents: coherent ones.
+        scorers: name -> critic; fitted on ``train`` if there is any document in it.
+        documents: coherent documents.
         train: documents to learn from.
-        heads: of the encoder that read the documents.
+        heads: heads of the encoder that read the documents.
 
     Returns:
         Records ``length_correlation``.
@@ -148,10 +148,10 @@ def shuffle_tasks(
         **settings,
         learn_from=learned,
     )
-    # 2. The first head's records say how many texts have a variance without a logarithm.
+    # 2. The first head's records get the number of texts whose variance has no logarithm.
     first_critic = BBScore().fit(under(training, heads[0]))
-    seen = under(tested, heads[0])
-    negative = first_critic.sufficient_statistics(seen).total("negative")
+    first_tested = under(tested, heads[0])
+    negative = first_critic.sufficient_statistics(first_tested).total("negative")
     for row, record in enumerate(records):
         of_pairs = record.critic == "bbscore" and record.metric == "pairwise_accuracy"
         if of_pairs and record.variant == heads[0]:
@@ -163,20 +163,23 @@ def shuffle_tasks(
     for record in orders.order_areas({"bbscore": BBScore()}, tested, block_tasks, **settings):
         course = {}
         if record.variant == heads[0]:
-            course = _course(first_critic, seen, task_of[record.task])
+            course = _course(first_critic, first_tested, task_of[record.task])
         records.append(replace(record, details={**record.details, **course}))
     return records
 
 
 def _course(critic: BBScore, units: Sequence[Any], task: ShuffleTask) -> dict[str, Any]:
-    """What Figure 9 draws: area and pairwise accuracy at each variance.
+    """Area and pairwise accuracy as functions of the variance (Figure 9), as details of a record.
 
     Args:
-        critic: fitted.
+        critic: a fitted critic.
         units: the tested documents.
-        task: whose permutations are scored, one of each document.
+        task: draws one permutation of each document.
+
+    Returns:
+        The estimated ``sigma2``, and ``sweep``: lists of ``sigma2``, ``auc`` and ``accuracy``.
     """
-    # of each document, then of each variance, the scores of its orders
+    # for each document, then for each variance, the scores of its orders
     swept = []
     pairs = orders.drawn_orders(units, replace(task, copies=1))
     for unit, unit_orders in zip(units, pairs, strict=True):
@@ -225,7 +228,7 @@ def best_variance(*, train: Predictions, texts: Predictions) -> list[Record]:
             )
         is_best = np.array(sweep["auc"]) == np.nanmax(sweep["auc"])
         best = np.array(sweep["sigma2"])[is_best]
-        # of equal ones the nearest to the estimate
+        # of several best variances, the nearest to the estimate
         variance = float(best[np.abs(np.log(best / critic.sigma2)).argmin()])
         chosen = replace(critic, sigma2=variance)
         # 2. Judge on the others.
@@ -246,7 +249,10 @@ def best_variance(*, train: Predictions, texts: Predictions) -> list[Record]:
 def _area_of_orders(
     judge: BBScore, units: Sequence[Any], task: ShuffleTask, fields: dict[str, Any]
 ) -> Measurement:
-    """How a fitted judge tells documents from one permutation each."""
+    """The area under the ROC curve of a fitted critic: documents against a permutation of each.
+
+    ``fields`` are those of the record.
+    """
     scores = []
     for unit, unit_orders in zip(units, orders.drawn_orders(units, task), strict=True):
         scores.append(judge.order_scores(unit, unit_orders))

@@ -16,7 +16,8 @@ from longform.statistics.intervals import wilson
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")
-Described = Mapping[str, Mapping[str, Any]]  # what is known of each suite, by name
+# suite -> its "counts" (see COUNTS) and further details
+Described = Mapping[str, Mapping[str, Any]]
 
 
 def model_accuracy(*, train: Predictions, texts: Predictions) -> list[Record]:
@@ -29,8 +30,8 @@ def suite_accuracy_records(described: Described, **fields: Any) -> list[Record]:
     """Records of one model's answers.
 
     Args:
-        described: what :meth:`longform.critics.surprisal.score.SuiteAccuracy.describe` gives.
-        fields: of the records.
+        described: result of :meth:`longform.critics.surprisal.score.SuiteAccuracy.describe`.
+        fields: further fields of all records.
 
     Returns:
         Records whose ``task`` is a suite; then one connective and sense over all replacements
@@ -53,10 +54,10 @@ def _source(suite: str) -> str:
 
 
 def pools(suites: Iterable[str]) -> dict[str, list[str]]:
-    """The suites of each connective and sense, and of each of ``POOLS`` that has one.
+    """Name of a pool -> its suites: each connective and sense, and each of ``POOLS`` with a suite.
 
     Args:
-        suites: their names.
+        suites: names of all suites.
     """
     members_of: dict[str, list[str]] = {}
     for suite in suites:
@@ -76,14 +77,14 @@ def _pooled(
     details: Mapping[str, Any],
     fields: Mapping[str, Any],
 ) -> Record:
-    """The record of the answers to some suites.
+    """The record of the accuracy over some suites together.
 
     Args:
-        task: what they are called together.
-        suites: their names.
+        task: name of the pool.
+        suites: names of its suites.
         described: as for :func:`suite_accuracy_records`.
-        details: beside the counts.
-        fields: of the record.
+        details: details of the record beside the counts.
+        fields: further fields of the record.
     """
     # 1. Counts over the suites, and texts, which suites of one source share.
     counts = {}

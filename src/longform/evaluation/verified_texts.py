@@ -1,7 +1,7 @@
-"""Questions about checked generations (massarelli2020).
+"""Experiments of massarelli2020 on fact-checked generations.
 
-Every decoder's measures, how far the checker can be trusted, and the sheet for people. Generations
-of one page are not independent: pages are resampled.
+Every decoder's measures, the checker's accuracy, and the sheet for annotators. Generations of one
+page are not independent: pages are resampled.
 """
 
 import math
@@ -40,10 +40,10 @@ PERPLEXITY = "prefix_perplexity"
 
 @dataclass(frozen=True)
 class _Mean(SumScored, better="reference_matched"):
-    """Mean of a column over what has a value; what has none (nan) is counted out.
+    """Mean of the values of a column, nan left out.
 
     Attributes:
-        column: whose values are averaged.
+        column: name of the column.
     """
 
     column: str
@@ -58,7 +58,7 @@ class _Mean(SumScored, better="reference_matched"):
         return SufficientStatistics.of(units, (*self.divided, "excluded"), rows)
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
-        """Numbers of one generation, float64, nan for none."""
+        """The values of one generation, float64, nan for none."""
         raise NotImplementedError
 
 
@@ -67,7 +67,7 @@ class SentenceMean(_Mean, divided=("sum", "sentences")):
     """Mean of one column over sentences."""
 
     def is_share(self) -> bool:
-        """Whether the column is of yes or no."""
+        """Whether the column holds yes or no."""
         return self.column in YES_OR_NO
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
@@ -77,10 +77,10 @@ class SentenceMean(_Mean, divided=("sum", "sentences")):
 
 @dataclass(frozen=True)
 class GenerationMean(_Mean, divided=("sum", "generations")):
-    """Mean over generations of a number that each has.
+    """Mean over generations of one number of each.
 
-    That is how many different sentences, or supporting evidence sets, it has, or a column of
-    ``about``.
+    By ``column``: the number of distinct sentences (``distinct_sentences``) or of distinct
+    supporting evidence sets (``distinct_supported``), or a column of ``about``.
     """
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
@@ -98,11 +98,11 @@ class GenerationMean(_Mean, divided=("sum", "generations")):
 
 
 def _about(unit: CheckedGeneration, column: str) -> float:
-    """A number that is known of the whole generation."""
+    """One of the ``UNIT_COLUMNS``, numbers of the whole generation."""
     return float(unit.about[UNIT_COLUMNS.index(column)])
 
 
-# of each measure the critic, and the part of a generation that it takes
+# measure -> its critic, and the attribute of a generation that it takes ("": all of it)
 MEASURES: Mapping[str, tuple[Critic[Any], str]] = {
     "distinct_4grams": (DistinctGrams(), "tokens"),
     "proportion_4grams": (GramProportion(), "tokens"),
@@ -139,7 +139,7 @@ def decoder_records(
     Args:
         units: generations of all decoders.
         correlated: decoders over whose sentences correlations are taken.
-        resamples: of each interval, over pages.
+        resamples: resamples of pages for each interval.
 
     Returns:
         A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``; where
@@ -189,13 +189,13 @@ def correlations(units: Units, resamples: int) -> dict[str, dict[str, Any]]:
 
     Args:
         units: generations.
-        resamples: of each interval, over pages.
+        resamples: resamples of pages for each interval.
 
     Returns:
-        By ``<measure>-supported`` and ``<measure>-verified`` the fields of a record; nan where a
+        ``<measure>-supported`` and ``<measure>-verified`` -> fields of a record; nan where a
         coefficient is undefined.
     """
-    # 1. Of each sentence its measures, its label and its page.
+    # 1. Measures, label and page of each sentence.
     rows = []
     labels: list[str] = []
     pages: list[str] = []
@@ -230,21 +230,21 @@ def _correlation(
     """Fields of the record of one correlation, with a percentile interval over pages.
 
     Args:
-        name: of the draws.
+        name: names the random stream.
         values: a measure of each sentence, (sentences,), nan for none.
-        hits: whether each has the verdict, (sentences,).
-        sentences_of_page: which sentences each page has.
-        resamples: of pages.
+        hits: 1 where a sentence has the verdict, else 0, float64 (sentences,).
+        sentences_of_page: indices of each page's sentences.
+        resamples: number of resamples of pages.
     """
     rng = generator("correlation", name)
     has_value = ~np.isnan(values)
     num_pages = len(sentences_of_page)
     draws = []
     for _ in range(resamples):
-        drawn_pages = [sentences_of_page[i] for i in rng.integers(0, num_pages, num_pages)]
-        sentences = np.concatenate(drawn_pages)
-        sentences = sentences[has_value[sentences]]
-        draw = value_of("pearson", values[sentences], hits[sentences])
+        page_draws = [sentences_of_page[i] for i in rng.integers(0, num_pages, num_pages)]
+        sentences = np.concatenate(page_draws)
+        valued = sentences[has_value[sentences]]
+        draw = value_of("pearson", values[valued], hits[valued])
         if not math.isnan(draw):
             draws.append(draw)
     low = high = math.nan
@@ -267,17 +267,17 @@ def decoders(
     Args:
         texts: checked generations.
         correlations: decoders over whose sentences correlations are taken.
-        resamples: of each interval, over pages.
+        resamples: resamples of pages for each interval.
     """
     return decoder_records(generations_from_predictions(texts), correlations, resamples)
 
 
 def sheet(*, texts: Predictions, prefixes: int) -> list[Record]:
-    """The sheet that people fill in (section 6), with exact repeats by decoder.
+    """The record of the sheet for annotators (section 6), with exact repeats by decoder.
 
     Args:
         texts: checked generations.
-        prefixes: it has the generations of so many first prefixes.
+        prefixes: number of first prefixes whose generations are on the sheet.
     """
     return [sheet_record(generations_from_predictions(texts), prefixes)]
 
@@ -294,9 +294,9 @@ def corrected(
 
     Args:
         train: checked generations whose labels are known, from which the errors are learnt.
-        texts: those that are corrected.
-        variant: of the records.
-        resamples: of each interval, over pages.
+        texts: checked generations to correct.
+        variant: variant of the records.
+        resamples: resamples of pages for each interval.
     """
     generations = generations_from_predictions(texts)
     with_labels = generations_from_predictions(train)
