@@ -73,10 +73,10 @@ def vocabulary_size(network: Any) -> int:
 
 
 def sliding_window(network: Any) -> int | None:
-    """How many tokens back the layer that sees least far sees, itself included.
+    """The smallest attention window of the network's layers, in tokens, the token's own included.
 
     Returns:
-        Tokens; None where every layer sees all that stands before.
+        None where every layer attends to all tokens before.
     """
     config = text_config(network)
     window = getattr(config, "sliding_window", None)

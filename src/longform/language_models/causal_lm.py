@@ -73,11 +73,10 @@ def fit(
     """Train on the documents of split train, keeping the weights of the best validation loss.
 
     Args:
-        documents: of splits train and validation; others are passed over.
-        base: folder of a checkpoint to finetune, or of a tokenizer beside which ``shape`` makes a
-            network from scratch.
-        name: of the model, in progress lines and errors.
-        seed: of initial weights, the order of items, and dropout.
+        documents: documents of splits train and validation; others are ignored.
+        base: folder of a checkpoint to finetune, or of the tokenizer for a network of ``shape``.
+        name: name of the model, in progress lines and errors.
+        seed: seed of initial weights, the order of items, and dropout.
         scratch: folder for unfinished work.
         titles: whether section titles are part of the text (W/ Title) or not (W/O Title).
         packing: "stream" or "documents".
@@ -86,9 +85,9 @@ def fit(
         shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
         bases: folder of pretrained networks, of which the one with the shape is finetuned; None
             trains the shape from scratch.
-        validation_documents: how many documents of split validation choose the weights, the first
-            ones; None for all. A large split, which other critics need, would make each validation
-            long.
+        validation_documents: number of first documents of split validation that choose the
+            weights; None for all. With a large split, which other critics need, each validation
+            would take long.
 
     Raises:
         BadInput: no network to start from, an unknown packing, or no items of a split.
@@ -107,7 +106,7 @@ def fit(
         network = from_scratch(shape, tokenizer, context, seed)
     else:
         network = load_model(base_of(bases, shape, tokenizer), AutoModelForCausalLM)
-    # Some published checkpoints are halves, in which small updates vanish.
+    # Some published checkpoints have 16 bits, in which small updates vanish.
     network = network.float()
     # 2. Rows of tokens of each split.
     training = [document for document in documents if document.split == "train"]
@@ -132,12 +131,12 @@ def fit(
 
 
 def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> Path:
-    """The base below a folder whose configuration agrees with a shape in every keyword.
+    """The folder of the pretrained network whose configuration has all keywords of a shape.
 
     Args:
-        folder: of the bases, with their ``tokenizer``.
+        folder: holds the networks' folders and their ``tokenizer``.
         shape: ``{"model_type": "gpt2", ...}``.
-        tokenizer: of the study.
+        tokenizer: the study's tokenizer.
 
     Raises:
         BadInput: no base has the shape, or the bases' vocabulary is another than the tokenizer's.
@@ -178,19 +177,20 @@ def from_scratch(
         **shape,
         "bos_token_id": tokenizer.bos_token_id,
         "eos_token_id": tokenizer.eos_token_id,
-        # Some networks keep its embedding at zero: often the end, with which a text begins.
+        # Some networks keep the padding token's embedding at zero; padding is often the end token,
+        # with which texts also begin.
         "pad_token_id": None,
     }
     sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": context}
     network = new_network(config, AutoModelForCausalLM, seed, **sizes)
-    # The files name it.
+    # Saved files name the padding token.
     network.config.pad_token_id = tokenizer.pad_token_id
     network.generation_config.pad_token_id = tokenizer.pad_token_id
     return network
 
 
 def untrained(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) -> SavedModel:
-    """A network that has read nothing: the floor of every trained one.
+    """A network with random weights, the baseline of every trained one.
 
     Its weights are those from which training would start; see :func:`from_scratch`.
     """
@@ -199,7 +199,7 @@ def untrained(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) 
 
 
 def collate(items: Sequence[Sequence[int] | Window]) -> dict[str, torch.Tensor]:
-    """Pad to the longest row; padding, and what a window has as context alone, carries no loss."""
+    """Make a batch: pad to the longest row; padding and a window's context carry no loss."""
     rows = []
     for item in items:
         rows.append(item.ids if isinstance(item, Window) else item)

@@ -59,10 +59,11 @@ IMPOSSIBLE_SHAPE = (
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout.
+    """A network, or None, and its tokenizer, saved together in the Hugging Face layout.
 
     Attributes:
-        curve: of a training: a header and a row at each validation.
+        network, tokenizer: of transformers.
+        curve: training curve: a header, then a row for each validation.
     """
 
     network: Any
@@ -70,7 +71,7 @@ class SavedModel:
     curve: Sequence[Sequence[Any]] = ()
 
     def save(self, folder: Path) -> None:
-        """Write the tokenizer, with the network and ``training.csv`` where there are such."""
+        """Write the tokenizer, and the network and ``training.csv`` if it has them."""
         if self.network is not None:
             self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
@@ -81,12 +82,12 @@ class SavedModel:
 
 @dataclass(frozen=True)
 class Pointer:
-    """A model that somebody published: ``hub`` and ``revision``, or ``package`` and ``file``."""
+    """Where a published model is: ``hub`` and ``revision``, or ``package`` and ``file``."""
 
     named: Mapping[str, str]
 
     def save(self, folder: Path) -> None:
-        """``pointer.json``, as :func:`source` reads it."""
+        """Write ``pointer.json``, which :func:`source` reads."""
         text = json.dumps(dict(self.named), indent=2, sort_keys=True)
         (folder / "pointer.json").write_text(text + "\n", encoding="utf-8")
 
@@ -103,8 +104,8 @@ def published(
     Args:
         hub: ``owner/model`` of the hub, or a folder of this machine.
         revision: the hub model's commit.
-        package: an installed one that carries a model.
-        file: its GGUF or safetensors.
+        package: name of an installed package that contains a model.
+        file: its GGUF or safetensors file.
 
     Raises:
         BadInput: both or neither, no such revision, or a package that is not installed or lacks the
@@ -130,10 +131,10 @@ def published(
 
 
 def carried(package: str, file: str) -> Path:
-    """A file that an installed package carries; the package itself is not imported.
+    """Path of a file in an installed package, which is not imported.
 
     Raises:
-        BadInput: it is not there.
+        BadInput: the package or the file is missing.
     """
     spec = find_spec(package) if package.isidentifier() else None
     folders = [] if spec is None else spec.submodule_search_locations or []
@@ -146,7 +147,7 @@ def carried(package: str, file: str) -> Path:
 
 
 def source(folder: Path) -> dict[str, Any]:
-    """Keywords for ``from_pretrained``: where the files are, and which revision.
+    """Keywords of transformers' ``from_pretrained`` for a folder of a model or a pointer.
 
     Raises:
         BadInput: a pointer to the hub without a revision, or to a package that lacks the file.
@@ -201,12 +202,12 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
-    """A model of a checkpoint folder, from safetensors, or from GGUF in float32.
+    """Load a model from a checkpoint folder, from safetensors, or from GGUF in float32.
 
-    Weights of a head that the class does not have are no fault.
+    Weights of a head that the class does not have are ignored.
 
     Args:
-        folder: of a model or a pointer.
+        folder: folder of a model or a pointer.
         auto: one of transformers' Auto classes.
         settings: keywords of its configuration; with ``num_labels`` a new head is expected.
 
@@ -244,7 +245,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
 
 
 def _unquantised(model: Any, auto: Any) -> Any:
-    """The network without the memory of a quantised file, which ``save_pretrained`` refuses."""
+    """A copy whose configuration says nothing of quantisation, which ``save_pretrained`` refuses."""
     config = model.config.to_dict()
     del config["quantization_config"]
     copied = auto.from_config(type(model.config)(**config), dtype=model.dtype)
@@ -253,6 +254,7 @@ def _unquantised(model: Any, auto: Any) -> Any:
 
 
 def _refuse_encoder_decoder(folder: Path, config: Any) -> None:
+    """Raises BadInput: the configuration is that of an encoder-decoder."""
     if getattr(config, "is_encoder_decoder", False):
         raise BadInput(
             f"{folder}: an encoder-decoder ({config.model_type}) reads one text to write another "
@@ -262,7 +264,7 @@ def _refuse_encoder_decoder(folder: Path, config: Any) -> None:
 
 
 def _misfits(model: Any, report: Mapping[str, Any], auto: Any) -> list[str]:
-    """Weights that the network lacks, or that the folder lacks, or of another shape, by name.
+    """Names of weights that the network or the folder lacks, or that have another shape.
 
     A checkpoint may hold heads that this class of network does not have (a language model's, where
     features are read), and lack the pooling layer of an encoder, whose output nothing here reads.
@@ -279,7 +281,7 @@ def _misfits(model: Any, report: Mapping[str, Any], auto: Any) -> list[str]:
 
 
 def load_reader(folder: Path, auto: Any) -> Any:
-    """A model that is only read with: in evaluation mode, without gradients.
+    """Load a model for inference: in evaluation mode, without gradients.
 
     It is on the chosen device in the chosen precision: float32, whatever its file holds, unless
     another is chosen.
@@ -289,13 +291,13 @@ def load_reader(folder: Path, auto: Any) -> Any:
 
 
 def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:
-    """A network of a shape, with seeded weights.
+    """Make a network of a shape with random weights.
 
     Args:
         shape: ``{"model_type": "gpt2", ...}``, keywords of its configuration; they go before
             ``settings``.
         auto: one of transformers' Auto classes.
-        seed: of the weights.
+        seed: seed of the weights.
         settings: further keywords of its configuration.
 
     Raises:
@@ -322,6 +324,7 @@ def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any)
 
 
 def _refuse_unknown_keywords(shape: Mapping[str, Any], kind: str, config_class: Any) -> None:
+    """Raises BadInput: a keyword of a shape is none of the configuration's."""
     allowed = {*config_class().to_dict(), *config_class.attribute_map} - {"model_type"}
     for key in sorted(shape.keys() - allowed - {"model_type"}):
         close = get_close_matches(key, sorted(allowed), n=3)
@@ -338,5 +341,6 @@ def load_config(folder: Path) -> Any:
 
 
 def _first_line(error: Exception) -> str:
+    """First line of an error's message, or the name of its class."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:200]

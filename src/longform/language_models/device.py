@@ -1,6 +1,6 @@
-"""Where networks run and how exactly they multiply, as two variables of the environment say.
+"""The device and the precision of networks, from two environment variables.
 
-Training, sampling and reading obey them.
+They hold for training, sampling and reading.
 
 ``LONGFORM_DEVICE`` is a name of torch ("cpu", "cuda", "cuda:1"); unset, it is the first GPU, else
 the processor. It changes no result beyond rounding. ``LONGFORM_PRECISION`` is one of
@@ -69,7 +69,7 @@ def set_products() -> None:
 
 
 def placed(network: Any, reading: bool = False) -> Any:
-    """The network on the chosen device; one for ``reading`` alone in the chosen precision."""
+    """Move a network to the chosen device; with ``reading``, also to the chosen precision."""
     set_products()
     network = network.to(chosen_device())
     if reading and chosen_precision() == "bfloat16":

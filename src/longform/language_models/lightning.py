@@ -1,4 +1,4 @@
-"""The Trainer: checkpoints, exact resume, progress and tracking.
+"""Training with Lightning: checkpoints, exact resume, progress and tracking.
 
 Its record is a CSV file; who wants a mirror of it adds one to
 :data:`longform.language_models.tracking.mirrors`.
@@ -101,9 +101,10 @@ class Progress(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int
     ) -> None:
-        """Note the batch's loss, and report the speed every so often."""
-        share = outputs["loss"].detach()  # of an update
-        self.losses.append(share * trainer.accumulate_grad_batches)
+        """Record the batch's loss, and print progress every ``REPORT_SECONDS``."""
+        # Lightning divides a batch's loss by the number of batches of an update.
+        loss_share = outputs["loss"].detach()
+        self.losses.append(loss_share * trainer.accumulate_grad_batches)
         self.tokens += int(batch["labels"].numel())
         if trainer.global_rank == 0 and time.monotonic() - self.reported > REPORT_SECONDS:
             self.reported = time.monotonic()
@@ -132,20 +133,21 @@ class Progress(pl.Callback):
 class BestCheckpoint(ModelCheckpoint):
     """The checkpoint of the lowest validation loss, also where the folder was moved or renamed.
 
-    Lightning keeps absolute paths and drops the best score when they change, so that a training
-    that goes on elsewhere would take whatever validates next for its best. What counts here are the
-    files' names in the present folder.
+    Lightning saves absolute paths and drops the best score when they change, so that a training
+    resumed elsewhere would take its next checkpoint for its best. Here the files' names in the
+    present folder count.
     """
 
     PATHS = ("best_model_path", "kth_best_model_path", "last_model_path")
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        moved = {**state_dict, "dirpath": self.dirpath}
+        """Restore the state with all paths in the present folder."""
+        state = {**state_dict, "dirpath": self.dirpath}
         for name in self.PATHS:
-            moved[name] = self._here(state_dict[name])
+            state[name] = self._here(state_dict[name])
         losses = state_dict["best_k_models"]
-        moved["best_k_models"] = {self._here(path): loss for path, loss in losses.items()}
-        super().load_state_dict(moved)
+        state["best_k_models"] = {self._here(path): loss for path, loss in losses.items()}
+        super().load_state_dict(state)
 
     def _here(self, path: str) -> str:
         """The file of the same name in this folder; an empty path names none and stays empty."""
@@ -153,20 +155,20 @@ class BestCheckpoint(ModelCheckpoint):
 
 
 def resume_point(name: str, scratch: Path) -> Path | None:
-    """The checkpoint to go on from: the furthest one that is sound and whose best one is sound too.
+    """Find the checkpoint to resume from: the furthest sound one whose best one is sound too.
 
-    Any checkpoint of a training will do, since each holds the full state. One that was cut (a full
-    disk, a broken copy) is passed over in one sentence, and if none is left the training starts
-    over.
+    Any checkpoint of a training will do, since each holds the full state. Damaged ones (a full
+    disk, a broken copy) are passed over with one printed sentence.
 
     Args:
-        name: of the training.
+        name: name of the training.
         scratch: the folder of its checkpoints.
 
     Returns:
-        Its path, or None if there is nothing to go on from.
+        Its path; None if there is none, so that the training starts over.
     """
-    # 1. What each checkpoint holds: updates done, and the name of the best one so far.
+    # 1. (updates done, whether it is the last, path, name of the best so far) of each checkpoint;
+    # in this order they sort by progress.
     damaged: list[str] = []
     points: list[tuple[int, bool, Path, str]] = []
     for path in sorted(scratch.glob("*.ckpt")):
@@ -179,7 +181,7 @@ def resume_point(name: str, scratch: Path) -> Path | None:
     # 2. Those whose best one is sound, the furthest last.
     sound = {path.name for _, _, path, _ in points}
     usable = [path for _, _, path, best in sorted(points) if best in sound]
-    # 3. What is passed over.
+    # 3. The sentence about damaged and missing ones.
     missing = {best for _, _, _, best in points} - sound - set(damaged)
     lost = damaged + sorted(missing)
     if lost:
@@ -252,7 +254,7 @@ class Learner(pl.LightningModule):
         raise NotImplementedError(f"{type(self).__name__} has no loss; write one")
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
-        """How many predictions the mean of a batch is over."""
+        """Number of predictions that the mean loss of a batch is over."""
         return len(batch["labels"])
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
@@ -265,7 +267,7 @@ class Learner(pl.LightningModule):
         shared = self.validation is not None
         counts = self.validation is None or self.validation.counts(index)
         weight = self.weight(batch) if counts else 0
-        # Lightning averages these whole numbers over processes and drops the rest.
+        # Lightning divides these integers by the number of processes, rounding down.
         weight *= self.trainer.world_size
         self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=shared)
 
@@ -273,12 +275,12 @@ class Learner(pl.LightningModule):
         return adamw(self.network, self.schedule, self.updates)
 
 
-Items = Mapping[str, Any]  # of the splits train and validation
+Items = Mapping[str, Any]  # "train" and "validation" -> their items
 Collate = Callable[[list[Any]], dict[str, torch.Tensor]]  # makes a batch of items
 
 
 def numbers(items: list[int]) -> dict[str, torch.Tensor]:
-    """A batch of items that are their own numbers, for modules that hold the data."""
+    """A batch of items that are indices, for modules that hold the data themselves."""
     return {"labels": torch.tensor(items)}
 
 
@@ -290,15 +292,14 @@ def fit_learner(
     schedule: Mapping[str, Any],
     **settings: Any,
 ) -> Progress:
-    """:func:`fit_module` of a network.
+    """Train a network in place as :func:`fit_module` does.
 
     Args:
-        kind: what trains it.
-        network: to train.
-        items: as for :func:`fit_module`.
-        collate: as for :func:`fit_module`.
+        kind: the class of Learner that has its loss.
+        network: the network.
+        items, collate: as for :func:`fit_module`.
         schedule: fields of :class:`Schedule`.
-        **settings: of :func:`fit_module`.
+        **settings: further arguments of :func:`fit_module`.
     """
     plan = Schedule.from_settings(schedule)
     learner = kind(network, plan, plan.updates(len(items["train"])))
@@ -318,13 +319,16 @@ def fit_module(
     """Train in place; the module is left with the weights of its best validation loss.
 
     Args:
-        module: to train, on every process.
-        items: of the splits train and validation.
+        module: the module, the same on every process.
+        items: items of the splits train and validation.
         collate: makes a batch of items.
-        schedule: how long and how fast.
-        seed: every draw is named after it.
-        name: of the training, in its lines and errors.
-        scratch: a folder for checkpoints and the record; a training goes on from those in it.
+        schedule: how long and how fast to train.
+        seed: seed of all random numbers.
+        name: name of the training, in progress lines and errors.
+        scratch: folder of checkpoints, from which a killed training resumes, and of the record.
+
+    Returns:
+        The progress, whose ``rows`` are the curve.
 
     Raises:
         BadInput: no training or no validation items.
@@ -332,7 +336,7 @@ def fit_module(
     sizes = _sizes(items, name)
     schedule = _on_this_machine(schedule, name)
     updates, launch = schedule.updates(sizes["train"]), schedule.launch
-    # 1. Sharding takes tensors apart: the weights come back into a copy.
+    # 1. Sharding (FSDP) takes tensors apart: the final weights go into a copy.
     spare = copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module
     _record_settings(module, schedule, name, seed, sizes)
     # 2. Items.
@@ -364,7 +368,7 @@ def fit_module(
     )
     # 4. The training.
     _train(trainer, module, loaders, resume_point(name, scratch), best, loggers[1:])
-    # 5. The best weights, for whoever holds the network too.
+    # 5. The best weights, also for callers that hold the network itself.
     state = torch.load(best.best_model_path, weights_only=True, map_location="cpu", mmap=True)
     spare.load_state_dict(state["state_dict"])
     if spare is not module:
@@ -377,7 +381,7 @@ def fit_module(
 
 
 def _sizes(items: Items, name: str) -> dict[str, int]:
-    """How many items the splits train and validation have.
+    """Numbers of items of the splits train and validation.
 
     Raises:
         BadInput: one of them has none.
@@ -416,17 +420,17 @@ def _train(
     best: BestCheckpoint,
     mirror_loggers: Sequence[Any],
 ) -> None:
-    """Run the trainer, and close the mirrors' runs however it ends.
+    """Run the trainer, and close the runs of tracking loggers however it ends.
 
-    A mirror's run that stays open would take in the next network.
+    A run that stays open would also record the next network.
 
     Args:
-        trainer: to run.
-        module: to train.
-        loaders: of the training's items and of the validation's.
-        checkpoint: from which an earlier run goes on; None where there is none.
+        trainer: Lightning's trainer.
+        module: the module to train.
+        loaders: of training items and of validation items.
+        checkpoint: checkpoint to resume from; None to start anew.
         best: has the best validation loss in nats after the training.
-        mirror_loggers: those of whoever tracks trainings.
+        mirror_loggers: loggers of tracking programs.
     """
     exit_code = 1
     try:
@@ -458,7 +462,7 @@ def _on_this_machine(schedule: Schedule, name: str) -> Schedule:
 def _record_settings(
     module: Any, schedule: Schedule, name: str, seed: int, sizes: Mapping[str, int]
 ) -> None:
-    """Keep the settings of a training beside its checkpoints."""
+    """Save the settings of a training beside its checkpoints."""
     network: Any = getattr(module, "network", module)
     shape: dict[str, Any] = {
         "class": type(network).__name__,
@@ -482,11 +486,12 @@ def _record_settings(
 
 
 def _loader(items: Any, batches: Any, collate: Collate) -> DataLoader[Any]:
+    """A loader of items in the batches of a batch sampler."""
     return DataLoader(items, batch_sampler=batches, collate_fn=collate)
 
 
 def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
-    """A CSV file as the record, and the mirrors of whoever tracks trainings."""
+    """Loggers of a training: a CSV file first, then those of tracking programs."""
     loggers: list[Any] = [CSVLogger(scratch, name="log", version="")]
     for mirror in mirrors:
         loggers.extend(mirror(name, scratch, tags))

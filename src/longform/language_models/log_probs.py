@@ -17,29 +17,31 @@ from torch import nn
 from longform.errors import BadInput
 from longform.language_models import capacity
 
-# Of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU).
+# Least share of a row in its shared prefix: below it, mask and bookkeeping cost more than the
+# tokens saved (measured on CPU).
 MIN_SHARED = 0.2
-TREE_NODES = 512  # attention is quadratic in the nodes of a tree
-# Padded tokens of a batch at most, whatever the model could read: 16 windows of GPT-2.
+TREE_NODES = 512  # most nodes of a tree, in which attention is quadratic
+# Most padded tokens of a batch, whatever the model could read: 16 windows of GPT-2.
 MOST_TOKENS = 16_384
-LOGITS_BYTES = 2**28  # of a batch, where a network gives the logits of all positions at once
+LOGITS_BYTES = 2**28  # most of a batch, where a network returns the logits of all positions
 # Output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not.
 POSITIONS = 256
 # Networks that attend as a 4-D mask says, at positions that are named; tested.
 READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})
-# The same product of the same numbers: a cap that hardly bites on three tokens still shows.
+# Tolerance for logits computed in two ways; it is small, so that a cap on logits still shows.
 SAME_LOGITS = 1e-6
 REPORT_SECONDS = 10
 
 
 @dataclass
 class Tree:
-    """Rows that share a prefix.
+    """Rows that share a prefix, as a tree with a token at each node.
 
     Attributes:
-        tokens: of each node.
-        runs: of every branch its first node and the parent of that, which is -1 at the root.
-        rows: the number of each row, and its nodes from the root on.
+        tokens: token of each node.
+        runs: (first node, its parent) of each branch, whose nodes are consecutive; the root's
+            parent is -1.
+        rows: (index, nodes) of each row, its nodes from the root on.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -62,16 +64,16 @@ class Tree:
         return depths
 
     def ancestors(self) -> np.ndarray:
-        """Boolean (nodes, nodes): whether the column is the row's node or one of its ancestors."""
+        """Whether node j is node i or an ancestor of it, bool (nodes i, nodes j)."""
         size = len(self.tokens)
-        seen = np.tri(size, dtype=bool)
+        is_ancestor = np.tri(size, dtype=bool)  # right for one branch
         stops = [first for first, _ in self.runs[1:]] + [size]
         for (first, parent), stop in zip(self.runs[1:], stops[1:], strict=True):
-            seen[first:stop, :first] = seen[parent, :first]
-        return seen
+            is_ancestor[first:stop, :first] = is_ancestor[parent, :first]
+        return is_ancestor
 
     def add(self, index: int, row: tuple[int, ...], common: int) -> None:
-        """Hang on a row that shares its first ``common`` tokens with the row added last."""
+        """Add a row that shares its first ``common`` tokens with the row added last."""
         shared = self.rows[-1][1][:common] if self.rows else np.zeros(0, dtype=np.int64)
         first = len(self.tokens)
         self.tokens += row[common:]
@@ -81,9 +83,9 @@ class Tree:
 
 
 def grow(rows: Sequence[tuple[int, ...]], share: bool) -> list[Tree]:
-    """Every row in one tree; equal rows always share, others only if ``share`` is true and it pays.
+    """Group rows with common prefixes into trees.
 
-    Rows are taken in lexicographic order, in which the longest common prefix with any earlier row
+    Equal rows always share a tree, others only if ``share`` is true and it pays. Rows are taken in lexicographic order, in which the longest common prefix with any earlier row
     is the one with the row just before.
     """
     trees: list[Tree] = []
@@ -102,19 +104,19 @@ def grow(rows: Sequence[tuple[int, ...]], share: bool) -> list[Tree]:
 
 
 def common_prefix(first: tuple[int, ...], second: tuple[int, ...]) -> int:
-    """How many leading tokens two rows share."""
+    """Number of leading tokens that two rows share."""
     length = min(len(first), len(second))
     differ = np.flatnonzero(np.asarray(first[:length]) != np.asarray(second[:length]))
     return int(differ[0]) if len(differ) else length
 
 
 def batches(trees: Sequence[Tree], budget: int, equal: bool) -> Iterator[list[Tree]]:
-    """Trees of similar size together, plain rows apart from branched ones.
+    """Batch trees of similar size, plain rows apart from branched ones.
 
     Args:
-        trees: to read.
-        budget: padded tokens of a batch at most.
-        equal: whether the trees of a batch are of one size, for networks whose reading of a row
+        trees: trees to read.
+        budget: most padded tokens of a batch.
+        equal: whether a batch has trees of one size only, for networks whose reading of a row
             depends on the batch's longest.
     """
     for branched in (False, True):
@@ -165,7 +167,7 @@ Head = Callable[[torch.Tensor], torch.Tensor]  # states to logits
 
 
 def split_network(network: Any) -> tuple[Body, Head] | None:
-    """What lies below the output layer, and the output layer with what follows it.
+    """Split a network into its body, up to the last states, and its head, from them to logits.
 
     Some architectures multiply their logits (Cohere, Granite) or cap them (Gemma 2:
     $c \\tanh(x / c)$). Which one does is tried on three tokens: only a head that gives the
@@ -188,7 +190,7 @@ def split_network(network: Any) -> tuple[Body, Head] | None:
     def body(**inputs: torch.Tensor) -> torch.Tensor:
         return base(**inputs)[0]
 
-    # 2. What may stand between them.
+    # 2. Heads that the configuration makes possible.
     config = capacity.text_config(network)
     cap = getattr(config, "final_logit_softcapping", None)
     scale, divisor = getattr(config, "logit_scale", None), getattr(config, "logits_scaling", None)
@@ -199,7 +201,7 @@ def split_network(network: Any) -> tuple[Body, Head] | None:
         heads.append(lambda states: layer(states) * scale)
     if divisor:
         heads.append(lambda states: layer(states) / divisor)
-    # 3. What does.
+    # 3. The head that gives the network's logits.
     for head in heads:
         of_head = head(states).to(logits.dtype)
         if torch.allclose(of_head, logits, rtol=SAME_LOGITS, atol=SAME_LOGITS):
@@ -213,7 +215,7 @@ class LogProbReader:
 
     Attributes:
         network: of transformers, in evaluation mode.
-        body: what lies below its output layer.
+        body: the network below its output layer.
         head: its output layer.
         budget: padded tokens of a batch; 1,024 is fastest on one CPU core (measured up to 4,096),
             GPUs want more.
@@ -231,6 +233,10 @@ class LogProbReader:
 
     def check(self, rows: Sequence[tuple[int, ...]], names: Sequence[str]) -> None:
         """Refuse rows that the model cannot read whole.
+
+        Args:
+            rows: token ids of each text.
+            names: name of each, for errors.
 
         Raises:
             BadInput: a row is empty or longer than the window.
@@ -271,7 +277,7 @@ class LogProbReader:
         """
         values: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
         numbers = [number for number, row in enumerate(rows) if len(row) > 1]
-        scored = [tuple(rows[number]) for number in numbers]
+        scored = [tuple(rows[number]) for number in numbers]  # of the rows with these numbers
         if not scored:
             return values
         self._check_tokens(scored)
@@ -290,7 +296,7 @@ class LogProbReader:
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 print(f"{self.label}: {done}/{len(planned)} batches", flush=True)
-        # 3. Damaged weights show.
+        # 3. Damaged weights give nan.
         if any(np.isnan(row).any() for row in values):
             raise BadInput(
                 f"{self.label}: the network gives log-probabilities that are no numbers (nan); "
@@ -300,6 +306,7 @@ class LogProbReader:
         return values
 
     def _check_tokens(self, rows: Sequence[tuple[int, ...]]) -> None:
+        """Raises BadInput: a row has a token that the network does not know."""
         largest = max(map(max, rows))
         vocabulary = capacity.vocabulary_size(self.network)
         if largest >= vocabulary:
@@ -310,30 +317,31 @@ class LogProbReader:
 
     @torch.inference_mode()
     def _read(self, trees: list[Tree]) -> list[np.ndarray]:
-        """Log-probability of every node given its ancestors, 0 at the roots.
+        """Log-probability of every node's token given its ancestors, 0 at the roots.
 
         Returns:
-            float (nodes,) a tree, in nats.
+            For each tree, float32 or float64 (nodes,), in nats.
         """
-        # 1. States of all nodes, (trees * width, state).
+        # 1. States of all nodes, (trees * width, dims): node i of tree k is row k * width + i.
         sizes = [len(tree.tokens) for tree in trees]
         width = max(sizes)
         inputs = {}
         for name, value in self._inputs(trees, width).items():
             inputs[name] = value.to(self.network.device)
         hidden = self.body(**inputs, use_cache=False).flatten(0, 1)
-        # 2. Each node is predicted from its parent; both are numbered through the batch.
+        # 2. Each node but a root is predicted from the state of its parent.
         starts = np.repeat(np.arange(len(trees)) * width, sizes)
         parents = np.concatenate([tree.parents for tree in trees])
         tokens = np.concatenate([tree.tokens for tree in trees]).astype(np.int64)
-        inner = parents >= 0
+        has_parent = parents >= 0
         dtype = np.float64 if hidden.dtype == torch.float64 else np.float32
         values = np.zeros(len(tokens), dtype=dtype)
-        values[inner] = self._targets(hidden, (starts + parents)[inner], tokens[inner])
+        state_rows = (starts + parents)[has_parent]
+        values[has_parent] = self._targets(hidden, state_rows, tokens[has_parent])
         return np.split(values, np.cumsum(sizes)[:-1])
 
     def _inputs(self, trees: list[Tree], width: int) -> dict[str, torch.Tensor]:
-        """Token numbers (trees, width); of branched trees mask and positions of each node too."""
+        """The network's inputs: token ids (trees, width); with branches mask and positions too."""
         branched = len(trees[0].runs) > 1
         ids = np.zeros((len(trees), width), dtype=np.int64)
         for row, tree in enumerate(trees):
@@ -343,29 +351,31 @@ class LogProbReader:
             return inputs
         # An additive mask in which each node sees itself and its ancestors; padding sees itself.
         positions = np.zeros((len(trees), width), dtype=np.int64)
-        seen = np.repeat(np.eye(width, dtype=bool)[None], len(trees), axis=0)
+        visible = np.repeat(np.eye(width, dtype=bool)[None], len(trees), axis=0)
         for row, tree in enumerate(trees):
             size = len(tree.tokens)
-            seen[row, :size, :size] = tree.ancestors()
+            visible[row, :size, :size] = tree.ancestors()
             positions[row, :size] = tree.depths()
         dtype = self.network.dtype
         mask = torch.zeros((len(trees), 1, width, width), dtype=dtype)
-        mask[~torch.from_numpy(seen)[:, None]] = torch.finfo(dtype).min
+        mask[~torch.from_numpy(visible)[:, None]] = torch.finfo(dtype).min
         return inputs | {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
 
     def _targets(self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-        """Log-probability of each token after the state of its parent; states meet the head once.
+        """Log-probability of each token after the state of its parent.
+
+        The head is applied once to each state, ``POSITIONS`` of them at a time.
 
         Args:
-            hidden: (nodes of the batch, state).
-            parents: row of ``hidden`` of each token, int64 (tokens,).
+            hidden: states of the batch's nodes, (nodes, dims).
+            parents: row of ``hidden`` of each token's parent, int64 (tokens,).
             tokens: int64 (tokens,).
 
         Returns:
             float64 (tokens,), in nats.
         """
         values = np.zeros(len(parents), dtype=np.float64)
-        # 1. Tokens by the block of states that their parent's stands in.
+        # 1. Distinct states, and the tokens of each block of them.
         states, state_of = np.unique(parents, return_inverse=True)
         order = np.argsort(state_of, kind="stable")
         firsts = np.arange(0, len(states), POSITIONS)

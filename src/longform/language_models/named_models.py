@@ -38,9 +38,9 @@ class NamedModel:
     """A model that is named and not yet opened.
 
     Attributes:
-        name: what the person wrote.
-        folder: of a model in Hugging Face format; None where it is none.
-        pointer: what stands in a ``pointer.json`` in place of the folder
+        name: the name that the person gave.
+        folder: folder of a model in Hugging Face format; None for other models.
+        pointer: contents of a ``pointer.json`` for these
             (:mod:`longform.language_models.checkpoints`).
     """
 
@@ -64,9 +64,9 @@ class NamedModel:
                 raise type(error)(message) from error
 
     def stamps(self) -> list[Any]:
-        """What changes when the model does: names, sizes and times of its files, or its commit.
+        """Values that change when the model does, for a fingerprint.
 
-        The bytes themselves would take long to read.
+        They are names, sizes and times of its files, or its commit; bytes would take long to read.
         """
         if self.folder is None:
             files = [Path(self.pointer["gguf"])] if "gguf" in self.pointer else []

@@ -41,9 +41,10 @@ class SentenceEncoder:
     """A frozen network (any ``AutoModel``) with its tokenizer and the features so far.
 
     Attributes:
-        features: (dims,) of each sentence read so far, by its text's digest.
-        batch_tokens: padded tokens of one batch.
-        truncated: how many sentences were longer than ``SENTENCE_TOKENS``.
+        tokenizer, network: of transformers.
+        features: digest of a sentence read so far -> its features, (dims,).
+        batch_tokens: most padded tokens of a batch.
+        truncated: number of sentences longer than ``SENTENCE_TOKENS``.
     """
 
     tokenizer: Any
@@ -91,7 +92,7 @@ class SentenceEncoder:
         return np.array(features, dtype=np.float32).reshape(-1, self.dims)
 
     def _batches(self, rows: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:
-        """Keys of rows from short to long, as many as ``batch_tokens`` allows, at least one."""
+        """Yield batches of keys, rows from short to long, within ``batch_tokens`` or of one row."""
         batch: list[str] = []
         for key in sorted(rows, key=lambda key: len(rows[key])):
             if batch and len(rows[key]) * (len(batch) + 1) > self.batch_tokens:
@@ -137,7 +138,7 @@ class KeptFeatures:
     encoder: SentenceEncoder
 
     def save(self, folder: Path) -> None:
-        """The network's files as they were, and ``features.npz``.
+        """Copy the network's files, and write ``features.npz``.
 
         It has ``keys`` (texts' digests), (sentences,), and ``features``, float32 (sentences, dims).
         """
@@ -160,14 +161,14 @@ def fit(
     splitter: str,
     package: str | None = None,
 ) -> KeptFeatures:
-    """Read every sentence of a corpus with a frozen encoder and keep its features with it.
+    """Compute the features of every sentence of a corpus with a frozen encoder.
 
     Args:
-        documents: of the study.
+        documents: the corpus.
         base: folder of the encoder.
-        name: of the model, in progress lines.
+        name: name of the model, in progress lines.
         splitter: a key of ``SPLITTERS``.
-        package: an installed one that carries an encoder, instead of ``base``.
+        package: name of an installed package that contains an encoder, instead of ``base``.
 
     Raises:
         BadInput: no such encoder or splitter.

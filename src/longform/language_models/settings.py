@@ -117,12 +117,14 @@ class LanguageModel(Settings):
         """The folder below ``data/`` of pretrained networks from which it starts, if any."""
         return None
 
-    def start(self, tokenizer: Path, place: Path) -> Path:
-        """The folder from which training starts.
+    def start(self, tokenizer: Path, pointer_folder: Path) -> Path:
+        """The folder from which training starts: here the tokenizer's, as weights are random.
+
+        Kinds that start from a published model write a pointer to it.
 
         Args:
-            tokenizer: of the study.
-            place: where a pointer to a published model can be written.
+            tokenizer: folder of the study's tokenizer.
+            pointer_folder: folder in which a pointer may be written; then it is returned.
         """
         return tokenizer
 
@@ -204,15 +206,15 @@ class Finetuned(LanguageModel):
     package: str | None = parameter(PACKAGE, None)
     file: str | None = parameter(FILE, None)
 
-    def start(self, tokenizer: Path, place: Path) -> Path:
+    def start(self, tokenizer: Path, pointer_folder: Path) -> Path:
         from longform.language_models.checkpoints import published
 
-        place.mkdir(parents=True, exist_ok=True)
+        pointer_folder.mkdir(parents=True, exist_ok=True)
         pointer = published(
             hub=self.hub, revision=self.revision, package=self.package, file=self.file
         )
-        pointer.save(place)
-        return place
+        pointer.save(pointer_folder)
+        return pointer_folder
 
     def train(self, inputs: TrainingInputs) -> Saved:
         from longform.language_models.causal_lm import fit

@@ -28,7 +28,7 @@ def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
 
 
 def start_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """What stands before a text, one rule for every reader.
+    """The tokens before a text, one rule for every reader.
 
     The begin token, else the end token, else nothing. Where there is nothing, a text's first token
     is context only: no reader scores it.
@@ -40,15 +40,15 @@ def start_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
 
 
 def end_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """What stands behind a whole text: the end token.
+    """The tokens after a whole text: the end token.
 
-    Nothing where the tokenizer has none; the end is not scored then.
+    None where the tokenizer has no end token; the end is not scored then.
     """
     return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
 
 
 def end_of_writing(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
-    """The token at which what is written ends.
+    """The token that ends a generated text.
 
     Raises:
         BadInput: the tokenizer has none.
@@ -61,7 +61,7 @@ def end_of_writing(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
 
 
 def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: bool) -> list[int]:
-    """``start body end newline``: what one article adds to the stream.
+    """The tokens of one article in the stream: ``start body end newline``.
 
     The newline stands only where the tokenizer has one.
     """
@@ -72,7 +72,7 @@ def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: 
 def stream_blocks(
     documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
 ) -> np.ndarray:
-    """One stream cut into consecutive blocks; the last, partial one is dropped.
+    """Concatenate all documents and cut them into blocks; the last, partial one is dropped.
 
     Returns:
         int32 (blocks, context).
@@ -126,9 +126,9 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class Window:
-    """A row of token ids of which the first ``seen`` are context alone.
+    """A row of token ids of which the first ``seen`` are context without loss.
 
-    An earlier window of the document taught them.
+    They are targets in an earlier window of the document.
     """
 
     ids: list[int]
@@ -140,13 +140,13 @@ def document_windows(
 ) -> list[list[int] | Window]:
     """``start body end`` of each document, in windows that overlap by half where it is longer.
 
-    Every token of a document is taught once, its end too, after at least half a window of text:
-    texts whose end was cut away would teach that long texts do not end. Windows are those in which
-    texts are read and written.
+    Every token of a document is a target once, its end too, after at least half a window of text:
+    without their ends, texts would teach that long texts do not end. The windows are those of
+    reading and sampling (:func:`windows`).
 
     Returns:
-        Rows of token ids: a list where a document fits ``context``, which is taught from its second
-        token on, and a :class:`Window` for each part of one that does not.
+        Rows of token ids: a list for a document that fits ``context``, a :class:`Window` for each
+        part of one that does not.
     """
     rows: list[list[int] | Window] = []
     # No document is as long as this limit, so that nothing is cut away.
@@ -189,8 +189,8 @@ def _start_in_stream(tokenizer: Any) -> list[int]:
     return end_ids(tokenizer) + encode("\n", tokenizer) + start_ids(tokenizer)
 
 
-# What stands before a new document, by the packing that the model was trained with: of any other
-# start it has seen nothing.
+# Packing of the training -> the tokens before a new document, of which the model has seen no
+# others.
 STARTS: dict[str, Callable[[Any], list[int]]] = {
     "stream": _start_in_stream,
     "documents": start_ids,
@@ -208,7 +208,7 @@ def section_ids(text: str, tokenizer: Any, max_length: int) -> list[int]:
 
 
 def padded(rows: Sequence[Any], fill: int = 0, side: str = "right") -> torch.Tensor:
-    """Rows of token ids as one array, int64 (rows, longest)."""
+    """Rows of token ids as one tensor, int64 (rows, longest), ``fill`` on one side."""
     tensors = [torch.as_tensor(row, dtype=torch.int64) for row in rows]
     return pad_sequence(tensors, batch_first=True, padding_value=fill, padding_side=side)
 
@@ -236,12 +236,12 @@ def fit(
     """Train a tokenizer on the training split, or take a published one.
 
     Args:
-        documents: of the study.
+        documents: the study's documents.
         kind: "byte_pair", or "whitespace", which knows every word.
-        vocab_size: tokens of a "byte_pair" at most.
-        folder: of a published tokenizer; then nothing else is given.
-        package: an installed one that carries a model, with its ``file``.
-        file: GGUF or safetensors.
+        vocab_size: most tokens of a "byte_pair".
+        folder: folder of a published tokenizer; then all others must be None.
+        package: name of an installed package that contains a model, with its ``file``.
+        file: its GGUF or safetensors file.
 
     Returns:
         The tokenizer, as a saved model without a network.

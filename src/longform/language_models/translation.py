@@ -46,7 +46,7 @@ class Shape:
 
 
 class Translator(nn.Module):
-    """What both translators share: embedding, encoder, decoder, output tied to the embedding."""
+    """Base of both translators: embedding, encoder, decoder, output tied to the embedding."""
 
     positions: Tensor  # (positions, width), added to the source's embeddings
 
@@ -72,7 +72,7 @@ class Translator(nn.Module):
         return self.embedding(ids) * math.sqrt(self.shape.width)
 
     def encode(self, source: Tensor) -> Tensor:
-        """(sentences, source tokens, width) states."""
+        """Encoder states of sources, (sentences, source tokens, width)."""
         states = self.dropout(self.embed(source) + self.positions[: source.shape[1]])
         return self.encoder(states, src_key_padding_mask=source == PAD)
 
@@ -138,12 +138,12 @@ class TranslationStream:
     """A batch of translations that grow by a token a step.
 
     Attributes:
-        layers: of each decoder layer, keys and values of the source, (rows, heads, source tokens,
-            dims), made once.
-        written: of each decoder layer, keys and values of the tokens so far, (rows, heads, tokens,
+        layers: for each decoder layer, keys and values of the source, (rows, heads, source tokens,
+            dims), computed once.
+        written: for each decoder layer, keys and values of the tokens so far, (rows, heads, tokens,
             dims), or None.
-        source: bool (rows, 1, 1, source tokens), false at padding.
-        length: tokens so far.
+        source: mask of the source, bool (rows, 1, 1, source tokens), false at padding.
+        length: number of tokens so far.
     """
 
     def __init__(self, network: AutoregressiveTranslator, source: Tensor) -> None:
@@ -165,7 +165,7 @@ class TranslationStream:
         return list(parts.permute(2, 0, 3, 1, 4))
 
     def append(self, tokens: Tensor) -> Tensor:
-        """Write one token a row, int64 (rows,); logits (rows, vocabulary) of the next one."""
+        """Append a token to each row, int64 (rows,); returns the next logits (rows, vocabulary)."""
         network = self.network
         states = network.embed(tokens)[:, None] + network.positions[self.length]
         for number, layer in enumerate(network.decoder.layers):
@@ -176,7 +176,7 @@ class TranslationStream:
         return linear(states[:, 0], network.embedding.weight)
 
     def _own(self, number: int, attention: Any, states: Tensor) -> Tensor:
-        """Attention to the tokens so far, the new one among them."""
+        """Self-attention of layer ``number`` over the tokens so far; states (rows, 1, width)."""
         query, key, value = self._projected(attention, states)
         before = self.written[number]
         if before is not None:
@@ -186,20 +186,20 @@ class TranslationStream:
         return self._joined(attention, scaled_dot_product_attention(query, key, value))
 
     def _of_source(self, number: int, attention: Any, states: Tensor) -> Tensor:
-        """Attention to the source's tokens."""
+        """Attention of layer ``number`` to the source's tokens, (rows, 1, width)."""
         width = attention.embed_dim
         query = linear(states, attention.in_proj_weight[:width], attention.in_proj_bias[:width])
         query = query.view(len(states), 1, attention.num_heads, attention.head_dim).transpose(1, 2)
-        seen = scaled_dot_product_attention(query, *self.layers[number], attn_mask=self.source)
-        return self._joined(attention, seen)
+        attended = scaled_dot_product_attention(query, *self.layers[number], attn_mask=self.source)
+        return self._joined(attention, attended)
 
-    def _joined(self, attention: Any, seen: Tensor) -> Tensor:
-        """Heads (rows, heads, 1, dims) put together, (rows, 1, width)."""
-        together = seen.transpose(1, 2).flatten(2)
+    def _joined(self, attention: Any, attended: Tensor) -> Tensor:
+        """Concatenate heads (rows, heads, 1, dims) and project them, (rows, 1, width)."""
+        together = attended.transpose(1, 2).flatten(2)
         return linear(together, attention.out_proj.weight, attention.out_proj.bias)
 
     def take(self, rows: Tensor) -> None:
-        """Keep the named rows, in order."""
+        """Replace the rows by those of these indices."""
         self.source = self.source[rows]
         self.layers = [(key[rows], value[rows]) for key, value in self.layers]
         self.written = [pair and (pair[0][rows], pair[1][rows]) for pair in self.written]
@@ -264,14 +264,13 @@ class ParallelTranslator(Translator):
 
 
 def uniform_copy(source_sizes: Tensor, target_sizes: Tensor, places: Tensor) -> Tensor:
-    """Which source word each target place copies (Gu et al. 2018, section 3.1).
+    """Index of the source word that each target position copies (Gu et al. 2018, section 3.1).
 
-    The places are spread evenly over the source.
+    Target positions are spread evenly over the source.
 
     Args:
-        source_sizes: int64 (sentences,).
-        target_sizes: int64 (sentences,).
-        places: of the longest target, int64 (places,).
+        source_sizes, target_sizes: lengths in tokens, int64 (sentences,).
+        places: positions of the longest target, int64 (places,).
 
     Returns:
         int64 (sentences, places).
@@ -306,8 +305,8 @@ class TrainedTranslator:
 
     Attributes:
         kind: a key of ``NETWORKS``.
-        network: in evaluation mode.
-        subwords: of both languages.
+        network: the network, in evaluation mode.
+        subwords: tokenizer of both languages.
     """
 
     kind: str
@@ -315,7 +314,7 @@ class TrainedTranslator:
     subwords: Tokenizer
 
     def save(self, folder: Path) -> None:
-        """``model.safetensors``, ``translator.json`` and ``tokenizer.json``."""
+        """Write ``model.safetensors``, ``translator.json`` and ``tokenizer.json``."""
         folder.mkdir(parents=True, exist_ok=True)
         weights = {}
         for name, values in self.network.state_dict().items():
@@ -362,13 +361,13 @@ def fit(
     Args:
         documents: pairs of the splits train and validation.
         kind: a key of ``NETWORKS``.
-        name: of the training, in its lines and errors.
-        seed: every draw is named after it.
-        scratch: a folder for checkpoints.
+        name: name of the training, in progress lines and errors.
+        seed: seed of all random numbers.
+        scratch: folder of checkpoints.
         schedule: fields of :class:`Schedule`.
         shape: fields of :class:`Shape`; it is small by default.
-        subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000
-            in the paper).
+        subwords: largest size of the joint BPE; if large enough, whole words (about 40,000 in the
+            paper).
 
     Raises:
         BadInput: an unknown kind, a document that is no pair, or no training or validation pair
@@ -431,7 +430,7 @@ def fit_subwords(texts: Sequence[str], size: int) -> Tokenizer:
 
 
 def encoded(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, positions: int) -> list[Pair]:
-    """Token numbers of both sides, each with its end.
+    """Token ids of both sides of each pair, each side with its end token.
 
     Pairs of which a side is longer than ``positions`` are left out.
     """

@@ -1,4 +1,4 @@
-"""A language model is tried on one short batch before its numbers are trusted.
+"""Tests a language model on one short batch before its numbers are trusted.
 
 A folder that opens is not yet a model whose log-probabilities mean anything: networks that read to
 both sides open as language models, tokenizers of other networks fit beside them, and
@@ -20,13 +20,14 @@ from longform.language_models.tokenizers import encode, start_ids
 
 TRIAL_TEXT = "The town lies on a river, and many of its people work in the fields near the hills."
 TRIAL_TOKENS = 12
-# Of the change at the changed token's own position: a bidirectional network is far above, rounding
-# below.
+# Largest change before a changed token, as a share of the change after it: a bidirectional network
+# is far above, rounding below.
 MOVED = 1e-5
-# Units in the last place of the largest log-probability, by which equal rows of a batch differ at
-# most.
+# Largest difference of equal rows of a batch, in units in the last place of the largest
+# log-probability.
 ROUNDING = 32
-# Of the largest log-probability: rows of another shape are rounded in another order.
+# Largest difference, as a share of the largest log-probability, of a row read alone and in a longer
+# one, which is rounded in another order.
 SAME_ALONE = 1e-3
 INSTEAD = "name a causal language model such as GPT-2, Pythia or Llama"
 
@@ -52,8 +53,8 @@ def try_language_model(network: Any, tokenizer: PreTrainedTokenizerBase, name: s
 
     Args:
         network: of transformers; it is put in evaluation mode.
-        tokenizer: of the texts that it will read.
-        name: with which errors begin.
+        tokenizer: its tokenizer.
+        name: begins errors.
 
     Raises:
         BadInput: the tokenizer has tokens that the network lacks, the network has a single
@@ -149,12 +150,21 @@ def _log_probs(network: Any, rows: Sequence[Sequence[int]], name: str) -> torch.
 
 
 def _check_causality(log_probs: torch.Tensor, network: Any, name: str) -> None:
-    """Row k has another token at position k than row 0; predictions before it must be the same."""
+    """Check that a changed token changes no log-probability before its position.
+
+    Args:
+        log_probs: (rows, tokens, vocabulary); row k differs from row 0 in the token at position k.
+        network: which was tried.
+        name: begins errors.
+
+    Raises:
+        BadInput: it does.
+    """
     rounding = ROUNDING * torch.finfo(network.dtype).eps * float(log_probs.abs().max())
     for position in range(1, len(log_probs)):
-        moved = (log_probs[position] - log_probs[0]).abs()
-        before = float(moved[:position].max())
-        after = float(moved[position:].max())
+        changes = (log_probs[position] - log_probs[0]).abs()
+        before = float(changes[:position].max())
+        after = float(changes[position:].max())
         if before > MOVED * after + rounding:
             kind = network.config.model_type
             raise BadInput(
@@ -165,10 +175,10 @@ def _check_causality(log_probs: torch.Tensor, network: Any, name: str) -> None:
 
 
 def _check_length(row: torch.Tensor, half: torch.Tensor, name: str) -> None:
-    """The first half of a row, read alone, must have the log-probabilities of the full row."""
-    moved = float((row[: len(half)] - half).abs().max())
-    if moved > SAME_ALONE * float(half.abs().max()):
+    """Raises BadInput: a row's first half has other log-probabilities (tokens, vocabulary) alone."""
+    change = float((row[: len(half)] - half).abs().max())
+    if change > SAME_ALONE * float(half.abs().max()):
         raise BadInput(
-            f"{name}: the log-probabilities of a text's first half move by up to {moved:.2g} nats "
+            f"{name}: the log-probabilities of a text's first half move by up to {change:.2g} nats "
             f"when the rest is read with it; {INSTEAD}"
         )
