@@ -339,6 +339,5 @@ def test_a_model_may_be_named_or_left_out(model, encoder, orders, expected, monk
     checked = []
     monkeypatch.setattr(judging, "named_model", lambda name: f"named {name}")
     monkeypatch.setattr(judging, "check", checked.append)
-    monkeypatch.setattr(judging, "Options", lambda *given: given)
-    assert judging.options_of(model, encoder, 5, orders) == expected
+    assert judging.options_of(model, encoder, 5, orders) == judging.Options(*expected)
     assert len(checked) == 1

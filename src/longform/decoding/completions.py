@@ -25,7 +25,7 @@ from longform.statistics.random_streams import generator
 from longform.text.paragraphs import from_lines, paragraphs, single_spaced, to_lines
 from longform.text.sentences import SPLITTERS
 
-HUMAN = "-human"
+HUMAN = "-human"  # ends the id of a human side
 REPORT_EVERY = 10.0  # seconds between lines of progress
 _FULL_STOP = re.compile(r"\.(?=\s)")
 SOURCE = re.compile(r"[a-z0-9_]+")
@@ -50,23 +50,22 @@ def generate(
     batch: int = 128,
     scratch: Path | None = None,
 ) -> Corpus:
-    """Complete every section of the first so many articles of each split.
+    """Complete every section of the first articles of each split.
 
-    A continuation is as long as what it replaces.
+    A continuation is as long as the human text that it replaces.
 
     Args:
         model: folder of the language model.
-        name: of the corpus.
-        seed: of every draw, with the name, the source, and the section.
+        name: name of the corpus.
+        seed: seed of all random numbers, with the name, the source, and the section.
         prefixes: the articles.
-        sources: what a source is called, and which of ``DECODERS`` makes it.
-        prompt_sentences: human sentences at the start of each section; a section without more is
-            kept as it is.
-        splitter: how a text is cut into sentences.
-        documents: how many articles of each split; all by default.
-        batch: sections that are written at once; finished ones are kept in ``scratch``, so that a
-            killed run goes on.
-        scratch: folder of these.
+        sources: name of a source -> which of ``DECODERS`` makes it.
+        prompt_sentences: number of human sentences at the start of each section; a section without
+            more stays as it is.
+        splitter: how a text is cut into sentences, a key of ``SPLITTERS``.
+        documents: split -> number of articles; all by default.
+        batch: sections that are sampled at once.
+        scratch: folder of finished sections, from which a killed run goes on.
 
     Returns:
         All sides, article by article; facts count sections completed and kept.
@@ -135,7 +134,7 @@ def _articles(
 
     Args:
         prefixes: articles, or the sides of completed ones.
-        num_of_split: how many articles of each split; None takes all.
+        num_of_split: split -> number of articles; None takes all.
     """
     humans = [document for document in prefixes if document.id.endswith(HUMAN)]
     others: dict[str, list[Document]] = {}
@@ -155,24 +154,33 @@ def _articles(
 
 
 def opening(text: str, splitter: str, sentences: int) -> str | None:
-    """The first so many sentences of a section, one paragraph a line as models read them.
+    """The first sentences of a section, one paragraph a line as models read them.
 
-    None where there are no more sentences.
+    Args:
+        text: the section.
+        splitter: a key of ``SPLITTERS``.
+        sentences: number of sentences.
+
+    Returns:
+        None where the section has no more sentences than these.
     """
     lines: list[str] = []
-    left = sentences
-    more = False
+    num_left = sentences
+    has_more = False
     for paragraph in paragraphs(text):
         pieces = SPLITTERS[splitter](paragraph)
-        if left and pieces:
-            lines.append(" ".join(pieces[:left]))
-        more = more or len(pieces) > left
-        left = max(0, left - len(pieces))
-    return "\n".join(lines) if more else None
+        if num_left and pieces:
+            lines.append(" ".join(pieces[:num_left]))
+        has_more = has_more or len(pieces) > num_left
+        num_left = max(0, num_left - len(pieces))
+    return "\n".join(lines) if has_more else None
 
 
 def whole_sentences(written: str, prompt: str) -> str:
-    """A written section, whose lines are paragraphs, up to its last full stop behind the prompt."""
+    """A completed section up to its last full stop after the prompt; else with a stop added.
+
+    In both arguments, which hold the prompt first, a line is a paragraph.
+    """
     text = single_spaced(from_lines(written))
     shown = single_spaced(from_lines(prompt))
     if text.endswith("."):
@@ -183,14 +191,14 @@ def whole_sentences(written: str, prompt: str) -> str:
 
 @dataclass
 class _Job:
-    """A section on its way.
+    """A section that is being completed.
 
     Attributes:
         key: id of its article, and its number there.
-        ids: tokens so far.
-        length: tokens that it shall have.
-        prompt: what it begins with.
-        rng: of its own draws.
+        ids: tokens so far, the prompt's among them.
+        length: number of tokens that it is to have.
+        prompt: the human text that it begins with.
+        rng: its own random generator.
     """
 
     key: tuple[str, int]
@@ -201,7 +209,7 @@ class _Job:
 
 
 def _job(article: Document, k: int, prompt: str, tokenizer: Any, rng: np.random.Generator) -> _Job:
-    """The k-th section of an article, to be as long as it is now with a token for its end."""
+    """The job of completing section k of an article to its present length and an end token."""
     section = article.sections[k]
     length = len(encode(to_lines(section.text), tokenizer)) + 1
     ids = [*start_ids(tokenizer), *encode(prompt, tokenizer)]
@@ -226,15 +234,15 @@ def _machine_side(article: Document, source: str, texts: Mapping[tuple[str, int]
 def _complete(
     jobs: list[_Job], network: Any, settings: Sampled, end: int, batch: int, path: Path | None
 ) -> None:
-    """Write every section to its end, or read it from the file of finished ones.
+    """Complete all sections, or read them from the file of finished ones.
 
     Args:
         jobs: the sections; their ``ids`` grow.
         network: the language model.
         settings: of the sampler.
-        end: the token that ends a text.
+        end: the token that ends a text, which is never sampled.
         batch: sections at a time, of like lengths.
-        path: of the file of finished ones; None for none.
+        path: file of finished sections; None for none.
     """
     jobs = sorted(jobs, key=lambda job: job.length - len(job.ids))
     done = {}
@@ -243,7 +251,7 @@ def _complete(
     reported = time.monotonic()
     for first in range(0, len(jobs), batch):
         members = jobs[first : first + batch]
-        # 1. Whole batches are taken from the file: a section keeps the company in which it is read.
+        # 1. Only whole batches are taken from the file: logits depend on a row's batch by rounding.
         if all(job.key in done for job in members):
             for job in members:
                 job.ids = done[job.key]
@@ -266,9 +274,9 @@ def _complete(
 
 
 def _round(jobs: Sequence[_Job], network: Any, settings: Sampled, end: int) -> None:
-    """As many tokens as the window has room for.
+    """Sample as many tokens for each section as the window has room for.
 
-    In a full window its later half is the new context.
+    A context of half a window or more is cut to its last half window.
     """
     window = capacity.window_size(network)
     contexts, limits, rngs = [], [], []

@@ -34,15 +34,15 @@ from longform.text.rendering import render
 from longform.text.sentences import SPLITTERS
 
 CONTINUATION, REFERENCE = "continuation", "reference"
-# what a model is given of an article
+# the part of an article that is the prompt
 FIRST_SENTENCE, WHOLE_TEXT = "first_sentence", "text"
 PROMPTS = (FIRST_SENTENCE, WHOLE_TEXT)
 NEW_TOKENS = 256  # massarelli2020, section 5
 # massarelli2020, section 5: generations with different seeds for every stochastic strategy
 SEEDS = 3
-DIGITS = 6  # of a log-probability in nats; float32 has no more
+DIGITS = 6  # decimals of a log-probability in nats; float32 has no more
 REPORT_SECONDS = 10
-ROWS = 8  # read at a time when log-probabilities are taken
+ROWS = 8  # texts whose log-probabilities are computed at a time
 _DEFINED = re.compile(r"^(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
 
 
@@ -52,7 +52,7 @@ def _defined_words(first: str) -> str:
     return definitions[0] if definitions else ""
 
 
-# Where a page's title stands.
+# Where a page's title is: functions of the document and its first sentence.
 TITLES: Mapping[str, Callable[[Document, str], str]] = {
     "definition": lambda document, first: _defined_words(first),
     "first_section": lambda document, first: document.sections[0].title or "",
@@ -92,10 +92,10 @@ class _Prompt(NamedTuple):
 
     Attributes:
         document: the article.
-        title: the page's, empty where the whole text is the prompt.
-        text: what is given of the article.
-        ids: the tokens that the model reads.
-        reference: tokens of what the article has in the continuation's place.
+        title: the page's title, empty where the whole text is the prompt.
+        text: the part of the article that is in the prompt.
+        ids: tokens of the prompt.
+        reference: tokens of the human text that follows the prompt.
     """
 
     document: Document
@@ -106,7 +106,7 @@ class _Prompt(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One continuation to write: by which decoder, of which prompt, and the how many-th of them."""
+    """One continuation: its decoder, its prompt, and its number among those of both, from 0."""
 
     setting: str
     prompt: _Prompt
@@ -135,19 +135,20 @@ def generate(
     Args:
         model: folder of the language model.
         prefixes: the articles.
-        name: of the corpus.
-        seed: of every draw, with the name, the decoder, the article's id and the repeat.
-        scratch: folder in which finished batches are kept, so that a killed run goes on.
-        decoders: by name; see :mod:`longform.decoding.strategies`.
-        new_tokens: of a continuation.
-        repeats: continuations of a prefix; by default three where the decoder draws, else one.
-        split: whose articles; None takes all.
-        documents: how many articles; all by default.
-        batch: continuations that are written side by side.
-        splitter: how a text is cut into sentences.
-        title_from: where an article's title stands, a key of ``TITLES``.
-        prompt: ``first_sentence``, or ``text``: the whole text is the prompt, and people wrote
-            nothing behind it.
+        name: name of the corpus.
+        seed: seed of all random numbers, with the name, the decoder, the article's id and the
+            repeat.
+        scratch: folder of finished batches, from which a killed run goes on.
+        decoders: name -> settings; see :mod:`longform.decoding.strategies`.
+        new_tokens: tokens of a continuation.
+        repeats: continuations of a prefix; by default three where the decoder samples, else one.
+        split: split of the articles; None takes all.
+        documents: number of articles; all by default.
+        batch: continuations that are decoded together.
+        splitter: how a text is cut into sentences, a key of ``SPLITTERS``.
+        title_from: where an article's title is, a key of ``TITLES``.
+        prompt: ``first_sentence``, or ``text``: the whole text is the prompt, which no human text
+            follows.
 
     Returns:
         One document per continuation, split ``generated``: section 0 holds the page's title and the
@@ -215,14 +216,14 @@ def _usable(
     new_tokens: int,
     window: int | None,
 ) -> tuple[list[_Prompt], dict[str, int]]:
-    """The prompts that can be used, and how many of them and of the others there are.
+    """The prompts that can be used, and counts of them and of the others by what is wrong.
 
     Args:
-        name: of the corpus, for the message.
-        candidates: of all articles.
+        name: name of the corpus, for the error.
+        candidates: prompts of all articles.
         prompt: one of ``PROMPTS``.
-        new_tokens: of a continuation.
-        window: tokens that the model can read, None for any number.
+        new_tokens: tokens of a continuation.
+        window: most tokens that the model can read, None for any number.
 
     Raises:
         BadInput: none can be used.
@@ -250,8 +251,8 @@ def _rows(times: Mapping[str, int], prompts: Sequence[_Prompt]) -> list[_Row]:
     """A row for each decoder, prompt and repeat, in this order.
 
     Args:
-        times: how often each decoder continues a prompt, by its name.
-        prompts: what is continued.
+        times: name of a decoder -> number of its continuations of a prompt.
+        prompts: the prompts.
     """
     rows = []
     for setting, repeats in times.items():
@@ -266,15 +267,15 @@ Drafts = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class _Writer:
-    """What continues prompts.
+    """Decodes continuations and reads their log-probabilities.
 
     Attributes:
         network: the language model.
-        settings: of decoders, by name.
-        new_tokens: of a continuation.
-        stream: first names of the random numbers: seed and corpus.
+        settings: name of a decoder -> its strategy.
+        new_tokens: tokens of a continuation.
+        stream: seed and name of the corpus, which begin the names of random streams.
         end: the token that ends a text.
-        ends: of sentences, for decoders that wait for one; None where there is no such decoder.
+        ends: which tokens end a sentence, for delayed search; None where no decoder needs it.
     """
 
     network: Any
@@ -285,9 +286,13 @@ class _Writer:
     ends: SentenceEnds | None
 
     def drafts(self, rows: Sequence[_Row]) -> Drafts:
-        """A batch of one decoder: tokens, their log-probabilities, and that of the prompt.
+        """Decode a batch of rows of one decoder.
 
-        What people wrote is read by the model as if it were its own.
+        A human text is read by the model as if it were its own.
+
+        Returns:
+            For each row, ``ids``, their log-probabilities ``nats``, and ``prefix_nats``, that of
+            the prompt.
         """
         strategy = self.settings[rows[0].setting]
         read_ids = [row.prompt.ids for row in rows]
@@ -310,11 +315,11 @@ class _Writer:
         return drafts
 
     def counts(self, rows: Sequence[_Row], drafts: Drafts) -> dict[str, int]:
-        """What is counted of the continuations that models wrote.
+        """Facts about the continuations that models wrote.
 
         Returns:
-            How many are shorter than they should be, how many tokens all have, and at how many full
-            stops a delayed decoder did not take a sentence to end.
+            The number of too short ones, of tokens of all, and of full stops that end no sentence
+            for a delayed decoder.
         """
         by_models = []
         delayed = []
@@ -334,7 +339,7 @@ class _Writer:
 def _prompt_of(
     document: Document, tokenizer: Any, splitter: str, title_from: str, prompt: str, new_tokens: int
 ) -> _Prompt:
-    """What is given of an article, and what it has behind that, cut to ``new_tokens``."""
+    """The prompt of an article, with ``new_tokens`` tokens of the text that follows it."""
     if prompt == WHOLE_TEXT:
         text = document.text.strip()
         ids = [*start_ids(tokenizer), *encode(text, tokenizer)]
@@ -356,14 +361,14 @@ def _fault(candidate: _Prompt, prompt: str, new_tokens: int, window: int | None)
 
 
 def repeats_of(strategy: Strategy, repeats: int | None) -> int:
-    """How often a prompt is continued; people wrote one text."""
+    """Number of continuations of a prompt, ``repeats`` or the default; people wrote one."""
     if repeats is None or isinstance(strategy, Human):
         return SEEDS if is_random(strategy) else 1
     return repeats
 
 
 def _document(name: str, row: _Row, text: str, tokenizer: Any) -> Document:
-    """A continuation with what stands before it and what people wrote in its place."""
+    """The document of a continuation: sections of its prompt, itself, and the human text."""
     prompt = row.prompt
     reference = str(tokenizer.decode(prompt.reference)).strip() if prompt.reference else ""
     sections = (
@@ -382,16 +387,16 @@ def _in_batches(
     scratch: Path | None,
     name: str,
 ) -> Drafts:
-    """Continuations in the order of ``rows``.
+    """Make all continuations batch by batch; returns them in the order of ``rows``.
 
-    Batches, each of one decoder and like lengths, are read from ``scratch`` if they are done.
+    A batch has one decoder and like lengths. Finished ones are read from ``scratch``.
 
     Args:
-        rows: what is to be continued.
+        rows: the continuations to make.
         batch: rows at a time.
-        make: writes the continuations of a batch.
+        make: makes the continuations of a batch.
         scratch: folder of finished batches; None for none.
-        name: of the corpus, for messages.
+        name: name of the corpus, for progress lines.
     """
     # 1. The batches of an earlier run.
     path = None if scratch is None else scratch / "batches.jsonl"
@@ -428,14 +433,17 @@ def token_log_probs(
 
     Args:
         network: causal language model.
-        prompts: tokens of each; the first one has no log-probability.
-        written: tokens behind each.
+        prompts: tokens of each row; the first one has no log-probability.
+        written: tokens after each prompt.
+
+    Returns:
+        For each row, (log-probability of each written token, sum over the prompt).
     """
     nats_of: list[tuple[list[float], float]] = []
     for start in range(0, len(prompts), ROWS):
         members = range(start, min(start + ROWS, len(prompts)))
         rows = [[*prompts[i], *written[i]] for i in members]
-        # Padding is on the right: nobody looks there.
+        # Padding is on the right, where causal attention does not look.
         ids = padded(rows).to(network.device)
         log_probs = network(input_ids=ids).logits.float().log_softmax(-1)
         of_tokens = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0]

@@ -15,9 +15,9 @@ def generate(*, model: Path, name: str, seed: int, documents: int, segments: int
 
     Args:
         model: folder that the training stage wrote.
-        name, seed: name the draw.
-        documents: how many texts.
-        segments: segments of each.
+        name, seed: name of the corpus and seed, which name the random streams.
+        documents: number of texts.
+        segments: segments of each text.
 
     Raises ConfigError: fewer than one document or segment.
     """

@@ -30,11 +30,11 @@ Strategy = Sampled | Beam | Delayed | Contrastive | Human
 
 
 def settings_of(decoder: Mapping[str, Any], file: str = "the list of decoders") -> Strategy:
-    """The strategy that a decoder names: ``{"kind": "top_k", "k": 5}``.
+    """Parse a decoder such as ``{"kind": "top_k", "k": 5}``.
 
     Args:
         decoder: a ``kind`` of :data:`longform.decoding.decoders.DECODERS`, and its settings.
-        file: where it stands, for errors.
+        file: name of the file that has it, for errors.
 
     Raises:
         ConfigError: an unknown kind, or a setting that the kind does not have.
@@ -58,21 +58,21 @@ def decode(
     end: int,
     ends: Any = None,
 ) -> list[list[int]]:
-    """``new_tokens`` tokens after each prompt, fewer where blocking leaves none.
+    """Continue each prompt by ``new_tokens`` tokens, by fewer where blocking leaves none.
 
     The model's own generation settings are ignored.
 
     Args:
         network: causal language model.
         prompts: tokens of each row, one or more.
-        settings: of the strategy.
-        new_tokens: how many to write.
-        rngs: of each row.
-        end: the token that ends a text; it is banned.
-        ends: where sentences end, for delayed search.
+        settings: the strategy.
+        new_tokens: number of new tokens.
+        rngs: a random generator for each row.
+        end: the token that ends a text; it is never chosen.
+        ends: which tokens end a sentence, for delayed search.
 
     Raises:
-        BadInput: as :func:`check_room`, delayed search has no ``ends``, or people are to write.
+        BadInput: as :func:`check_room`, delayed search has no ``ends``, or the strategy is Human.
     """
     banned, limits = [end], [new_tokens] * len(prompts)
     if isinstance(settings, Human):
@@ -92,7 +92,7 @@ def decode(
     if isinstance(settings, Beam) and settings.groups > 1:
         hypotheses = beam_search(network, prompts, settings, limits, banned)
         return [list(hypothesis.tokens) for hypothesis in hypotheses]
-    # 2. Rules for ``generate``; a sampler draws by its last rule.
+    # 2. Rules for ``generate``; the last rule of a sampler samples the token.
     check_room(network, prompts, limits)
     width = max(map(len, prompts))
     sampled = settings if isinstance(settings, Sampled) else Sampled(blocking=settings.blocking)

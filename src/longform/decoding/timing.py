@@ -1,4 +1,4 @@
-"""How long a model takes to write: a few tokens are written and timed."""
+"""Estimates how long a model takes to write, by timing a few tokens."""
 
 import time
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from longform.language_models.tokenizers import end_of_writing
 from longform.language_models.trial import open_language_model, trial_row
 from longform.statistics.random_streams import generator
 
-TRIED_TOKENS = 4  # that each decoder writes
+TRIED_TOKENS = 4  # tokens that each decoder writes while it is timed
 
 
 def seconds_to_write(
@@ -22,14 +22,14 @@ def seconds_to_write(
     new_tokens: int,
     batch: int,
 ) -> float:
-    """A guess, from the time of the first tokens behind a short sentence.
+    """Estimate the seconds of writing, from the time of the first tokens after a short sentence.
 
     Args:
         model: folder of the language model.
-        decoders: settings by name.
-        continuations: how many each writes.
-        new_tokens: of a continuation.
-        batch: continuations that are written side by side.
+        decoders: name -> settings.
+        continuations: name of a decoder -> number of its continuations.
+        new_tokens: tokens of a continuation.
+        batch: continuations that are decoded together.
     """
     tokenizer, network = open_language_model(model)
     end = end_of_writing(tokenizer, "plan")
@@ -46,6 +46,6 @@ def seconds_to_write(
         rngs = [generator("timing", row) for row in range(rows)]
         start = time.monotonic()
         decode(network, [prompt] * rows, strategy, TRIED_TOKENS, rngs, end, ends)
-        of_a_batch = (time.monotonic() - start) * new_tokens / TRIED_TOKENS
-        seconds += of_a_batch * continuations[name] / rows
+        batch_seconds = (time.monotonic() - start) * new_tokens / TRIED_TOKENS
+        seconds += batch_seconds * continuations[name] / rows
     return seconds

@@ -44,17 +44,17 @@ def generate(
     temperature: float = 1.0,
     batch: int = 64,
 ) -> Corpus:
-    """One translation per pair of a split.
+    """Translate the source of each pair of a split.
 
-    Lengths are the most probable ones.
+    A non-autoregressive translator takes the most probable length.
 
     Args:
         model: a translator, or the folder of one.
-        name: of the corpus.
-        seed: of every draw, with the name and the pair's id.
-        prefixes: pairs.
-        split: whose pairs are translated.
-        temperature: by which logits are divided; at 0 words are the most probable ones.
+        name: name of the corpus.
+        seed: seed of all random numbers, with the name and the pair's id.
+        prefixes: the pairs.
+        split: split of the pairs that are translated.
+        temperature: divisor of the logits; at 0 words are the most probable ones.
         batch: sentences at a time.
 
     Returns:
@@ -113,15 +113,16 @@ def generate(
 def _one_by_one(
     network: Any, source: Tensor, uniforms: Uniforms, temperature: float
 ) -> list[list[int]]:
-    """Tokens of each sentence up to its end or its limit.
-
-    A step reads one new token of those that are not finished.
+    """Sample translations token by token, up to their ends or limits.
 
     Args:
         network: an autoregressive translator.
-        source: token numbers, int64 (sentences, source tokens).
+        source: token ids, int64 (sentences, source tokens).
         uniforms: random numbers of each sentence, as many as it may have tokens.
-        temperature: by which logits are divided.
+        temperature: divisor of the logits.
+
+    Returns:
+        Token ids of each sentence.
     """
     stream = translation.TranslationStream(network, source)
     rows: list[list[int]] = [[] for _ in uniforms]
@@ -152,7 +153,10 @@ def _one_by_one(
 def _all_at_once(
     network: Any, source: Tensor, uniforms: Uniforms, temperature: float
 ) -> list[list[int]]:
-    """Tokens of each sentence, drawn at all positions of its most probable length."""
+    """Sample all tokens of each translation at once, at its most probable length.
+
+    Arguments and result as of :func:`_one_by_one`, of a non-autoregressive translator.
+    """
     memory = network.encode(source)
     offset = network.length_scores(memory, source).argmax(1) - translation.LENGTHS // 2
     limits = torch.tensor([len(row) for row in uniforms], device=source.device)
@@ -167,14 +171,14 @@ def _all_at_once(
 
 
 def pick(logits: Tensor, uniforms: np.ndarray, temperature: float) -> Tensor:
-    """One token per row of logits, by inversion at the row's uniform number.
+    """Sample one token for each row, by inversion at the row's uniform number.
 
-    Never a control token other than the end.
+    Control tokens other than the end are never taken.
 
     Args:
         logits: (rows, vocabulary).
-        uniforms: from 0 to 1, (rows,).
-        temperature: by which logits are divided; 0 takes the most probable token.
+        uniforms: random numbers from 0 to 1, (rows,).
+        temperature: divisor of the logits; 0 takes the most probable token.
     """
     logits = logits.clone()
     logits[:, [PAD, BEGIN, UNKNOWN]] = -torch.inf

@@ -1,4 +1,4 @@
-"""What a network can read, asked of the network itself: how many tokens, which, and how far back.
+"""What a network can read, found from the network itself: how many tokens, which, how far back.
 
 Configurations name these things in their own ways (``max_position_embeddings``, ``n_positions``,
 ``max_seq_len``, or not at all), and those of networks for text and pictures keep them in a part of

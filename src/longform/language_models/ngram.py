@@ -25,7 +25,7 @@ from longform.errors import BadInput
 from longform.language_models.checkpoints import SavedModel, load_tokenizer
 from longform.language_models.tokenizers import document_rows
 
-DISCOUNT = 0.5  # of an order in which no n-gram was counted once, or none twice
+DISCOUNT = 0.5  # D of an order in which no n-gram has count 1, or none count 2
 
 
 class NgramConfig(PreTrainedConfig):
@@ -126,11 +126,12 @@ def fit(
     """Count the documents of split train, each whole.
 
     Args:
-        documents: of the study.
+        documents: the study's documents.
         base: folder of the tokenizer.
         titles: whether section titles are part of the text.
-        context: tokens that a reader of the model takes for its positions; 2 or more.
-        order: of the longest n-gram; 2 or more.
+        context: number of positions that the model claims, by which readers window texts; 2 or
+            more.
+        order: length of the longest n-gram; 2 or more.
 
     Raises:
         BadInput: no training documents, a context below two, or an order whose n-grams do not fit
@@ -171,10 +172,17 @@ def fit(
 
 
 def _count(rows: Sequence[Sequence[int]], vocabulary: int, order: int) -> dict[str, np.ndarray]:
-    """What :class:`NgramLanguageModel` keeps, float64 and int64, by name."""
+    """Count n-grams; name of a buffer of :class:`NgramLanguageModel` -> float64 or int64 array.
+
+    Args:
+        rows: token ids of each document.
+        vocabulary: number of token types.
+        order: length of the longest n-gram.
+    """
     tokens = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
     index_in_row = np.concatenate([np.arange(len(row)) for row in rows])
-    # 1. Keys of the n-gram of each order that ends at each token; of none where a row just began.
+    # 1. Keys of the n-grams that end at each token, by order n; wrong for the first n - 1 tokens
+    # of a row, which are left out below.
     keys_by_order = {1: tokens}
     for n in range(2, order + 1):
         keys_by_order[n] = np.roll(keys_by_order[n - 1], 1) * vocabulary + tokens
@@ -204,7 +212,7 @@ def _discounted(contexts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, n
 
     Args:
         contexts: key of each n-gram's context, (n-grams,).
-        counts: of each n-gram, (n-grams,).
+        counts: count of each n-gram, (n-grams,).
 
     Returns:
         What discounting leaves of each n-gram's probability, and the weight of the order below
