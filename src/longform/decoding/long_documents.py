@@ -376,7 +376,7 @@ class Sampler(pl.LightningModule):
 
 
 def finished(scratch: Path) -> dict[int, dict[str, Any]]:
-    """Index of a document -> record of the latest attempt at it, from the files of all processes."""
+    """Index of a document -> record of its latest attempt, from the files of all processes."""
     latest: dict[int, dict[str, Any]] = {}
     for path in sorted(scratch.glob("drafts-*.jsonl")):
         for record in read_lines(path):

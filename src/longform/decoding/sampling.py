@@ -1,8 +1,8 @@
 """Sampling the next token: growing rows with their cache, rules on scores, and draws.
 
 Every row has its own random generator: with one for all rows, as ``generate`` of transformers has,
-a text would change with its batch. A rule maps ``input_ids`` and ``scores``, a row per hypothesis, to scores, as the
-processors of ``generate`` do.
+a text would change with its batch. A rule maps ``input_ids`` and ``scores``, a row per hypothesis,
+to scores, as the processors of ``generate`` do.
 """
 
 import copy

@@ -263,7 +263,8 @@ def rating_matrix(units: Sequence[Judged]) -> tuple[list[str], np.ndarray]:
     """The verdicts as a matrix.
 
     Returns:
-        Names of annotators, sorted, and float64 (annotators, articles): 1 coherent, 0 not, nan unseen.
+        Names of annotators, sorted, and float64 (annotators, articles): 1 coherent, 0 not, nan
+        unseen.
     """
     annotators: set[str] = set()
     for unit in units:

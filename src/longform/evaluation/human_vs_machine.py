@@ -345,9 +345,9 @@ def human_vs_machine(
         options: its ``train`` and ``matched``.
 
     Returns:
-        For each source (``system``): ``pairwise_accuracy`` (Table 4; ties one half), ``area`` under the
-        ROC curve of single texts (Figure 5), and ``pairwise_accuracy_difference`` of each scorer
-        and the first one.
+        For each source (``system``): ``pairwise_accuracy`` (Table 4; ties one half), ``area`` under
+        the ROC curve of single texts (Figure 5), and ``pairwise_accuracy_difference`` of each
+        scorer and the first one.
     """
     records: list[Record] = []
     first_of_source: dict[str, Measurement] = {}

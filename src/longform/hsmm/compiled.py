@@ -161,9 +161,10 @@ class Workspace(threading.local):
 class Scan:
     """Forward-backward over the sequences of one block.
 
-    Vectors are scaled: (rows, C), with the logarithms of the scales, nats, (rows,). Sequences are packed longest first, position by position, without padding: row ``first[t] + b``
-    is position t of the b-th longest one; positions run 0..T of each. The constructor packs and
-    makes the forward pass; :meth:`backward` adds the rest.
+    Vectors are scaled: (rows, C), with the logarithms of the scales, nats, (rows,). Sequences are
+    packed longest first, position by position, without padding: row ``first[t] + b`` is position t
+    of the b-th longest one; positions run 0..T of each. The constructor packs and makes the forward
+    pass; :meth:`backward` adds the rest.
 
     Attributes:
         order, ends: index in the caller's list of each packed sequence, and row of its end

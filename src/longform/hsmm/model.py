@@ -424,6 +424,7 @@ def _window_chunks(sequences: Sequence[np.ndarray], length: int, base: int) -> I
             keys = keys * np.uint64(base) + ids[offset : offset + len(keys)]
         chunk.append(keys)
         num_windows += len(keys)
+        # enough to sort at once
         if num_windows >= WINDOWS_PER_CHUNK:
             yield np.concatenate(chunk)
             chunk = []

@@ -245,7 +245,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
 
 
 def _unquantised(model: Any, auto: Any) -> Any:
-    """A copy whose configuration says nothing of quantisation, which ``save_pretrained`` refuses."""
+    """A copy without settings of quantisation, which ``save_pretrained`` refuses."""
     config = model.config.to_dict()
     del config["quantization_config"]
     copied = auto.from_config(type(model.config)(**config), dtype=model.dtype)

@@ -85,8 +85,9 @@ class Tree:
 def grow(rows: Sequence[tuple[int, ...]], share: bool) -> list[Tree]:
     """Group rows with common prefixes into trees.
 
-    Equal rows always share a tree, others only if ``share`` is true and it pays. Rows are taken in lexicographic order, in which the longest common prefix with any earlier row
-    is the one with the row just before.
+    Equal rows always share a tree, others only if ``share`` is true and it pays. Rows are taken in
+    lexicographic order, in which the longest common prefix with any earlier row is the one with the
+    row just before.
     """
     trees: list[Tree] = []
     last: tuple[int, ...] = ()

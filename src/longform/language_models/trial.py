@@ -175,7 +175,7 @@ def _check_causality(log_probs: torch.Tensor, network: Any, name: str) -> None:
 
 
 def _check_length(row: torch.Tensor, half: torch.Tensor, name: str) -> None:
-    """Raises BadInput: a row's first half has other log-probabilities (tokens, vocabulary) alone."""
+    """Raises BadInput: half of a row, read alone, has other log-probs (tokens, vocabulary)."""
     change = float((row[: len(half)] - half).abs().max())
     if change > SAME_ALONE * float(half.abs().max()):
         raise BadInput(
