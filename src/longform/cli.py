@@ -33,33 +33,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Python's own KeyboardInterrupt would not do: a module that is being imported may swallow it,
     # and Lightning turns it into SystemExit(1).
     with Interrupt() as interrupt:
-        given = _parsed(arguments)
-        if given.command == "critics":
+        options = _parsed(arguments)
+        if options.command == "critics":
             from longform.critics.catalogue import listing
 
             print(listing())
             return 0
-        if given.command == "examples":
-            return _write_examples(given.folder)
-        if given.command != "criticize":
+        if options.command == "examples":
+            return _write_examples(options.folder)
+        if options.command != "criticize":
             from longform.commands import run
 
-            return run(given, interrupt)
+            return run(options, interrupt)
         import longform.criticize  # noqa: F401  # seconds, and everything that is needed below
 
         interrupt.ends_at_once = False
         try:
-            return _compare(given, interrupt)
+            return _compare(options, interrupt)
         except (KeyboardInterrupt, SystemExit) as stop:
             if isinstance(stop, SystemExit) and not interrupt.heard:
                 raise
-            goes_on = f"the same command goes on from {given.out}, if a critic was done"
+            goes_on = f"the same command goes on from {options.out}, if a critic was done"
             print(f"longform: stopped; {goes_on}", file=sys.stderr)
             return STOPPED
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line's arguments, after the parser of all commands."""
+    """Parse the command line with the parser of all commands; exits with 2 where it cannot."""
     import argparse
 
     from longform import __version__
@@ -132,7 +132,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _write_examples(folder: Path) -> int:
-    """``longform examples``. Returns 2 where the folder cannot be written, else 0."""
+    """Run ``longform examples``. Returns 2 where the folder cannot be written, else 0."""
     from longform.examples import FILES, write_examples
 
     try:
@@ -144,8 +144,8 @@ def _write_examples(folder: Path) -> int:
     return 0
 
 
-def _compare(given: argparse.Namespace, interrupt: Interrupt) -> int:
-    """``longform criticize``: a plan, or the report of one system or of several.
+def _compare(options: argparse.Namespace, interrupt: Interrupt) -> int:
+    """Run ``longform criticize``: print a plan, or write the report of one system or of several.
 
     Returns:
         0; 1 where a critic failed, 2 where the texts or settings are wrong.
@@ -153,23 +153,26 @@ def _compare(given: argparse.Namespace, interrupt: Interrupt) -> int:
     from longform.criticize.report import check
     from longform.errors import BadInput
 
-    stay_offline_unless_named(given.model, given.real, *given.generated)
+    stay_offline_unless_named(options.model, options.real, *options.generated)
     try:
-        systems = named_systems(given.generated)
-        places = [Path(place) for place in (given.real, *systems.values())]
-        check(given.out, places)  # before an hour of work, not after it
-        if given.plan:
-            return _show_plan(given, systems)
-        if len(systems) == 1 and not given.paired:
-            return _compare_one(given, next(iter(systems.values())), interrupt)
-        return _compare_systems(given, systems, interrupt)
+        systems = named_systems(options.generated)
+        places = [Path(place) for place in (options.real, *systems.values())]
+        check(options.out, places)  # before an hour of work, not after it
+        if options.plan:
+            return _show_plan(options, systems)
+        if len(systems) == 1 and not options.paired:
+            return _compare_one(options, next(iter(systems.values())), interrupt)
+        return _compare_systems(options, systems, interrupt)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
 
 
-def _watched(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
-    """A bar over the critics that minds Ctrl-C between them."""
+def _interruptible_progress(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
+    """Return what yields panels (a critic each) under a progress bar.
+
+    It raises KeyboardInterrupt between two of them, and behind the last, if Ctrl-C was pressed.
+    """
 
     def progress(panels: Sequence[Any]) -> Iterator[Any]:
         for panel in _bar(panels):
@@ -180,65 +183,83 @@ def _watched(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
     return progress
 
 
-def _chosen(given: argparse.Namespace) -> dict[str, Any]:
-    """What the command line says of models and draws, as functions take it."""
-    return {name: getattr(given, name) for name in ("model", "encoder", "orders", "seed")}
+def _model_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Keyword arguments of ``criticize`` and its kin: model, encoder, orders and seed."""
+    return {name: getattr(options, name) for name in ("model", "encoder", "orders", "seed")}
 
 
-def _compare_one(given: argparse.Namespace, generated: str, interrupt: Interrupt) -> int:
-    """The report of one system's texts against real ones. Returns 1 where a critic failed."""
+def _compare_one(options: argparse.Namespace, generated: str, interrupt: Interrupt) -> int:
+    """Compare one system's texts with real ones; save and print the report.
+
+    Args:
+        options: of the command line.
+        generated: where the system's texts lie.
+        interrupt: checked between critics.
+
+    Returns:
+        The exit status: 1 where a critic failed, else 0.
+    """
     from longform.criticize import criticize
     from longform.criticize.report import RECORD, SO_FAR
 
-    found = criticize(
-        given.real,
+    comparison = criticize(
+        options.real,
         Path(generated),
-        **_chosen(given),
-        progress=_watched(interrupt),
-        results=given.out / SO_FAR,
+        **_model_options(options),
+        progress=_interruptible_progress(interrupt),
+        results=options.out / SO_FAR,
     )
-    report = found.save(given.out)
-    if given.json:
-        print((given.out / RECORD).read_text(encoding="utf-8"))
+    report = comparison.save(options.out)
+    if options.json:
+        print((options.out / RECORD).read_text(encoding="utf-8"))
     else:
-        show_markdown(found.table())
+        show_markdown(comparison.table())
         print(f"report: {report}")
-    return 1 if found.failed else 0
+    return 1 if comparison.failed else 0
 
 
 def _compare_systems(
-    given: argparse.Namespace, systems: dict[str, str], interrupt: Interrupt
+    options: argparse.Namespace, systems: dict[str, str], interrupt: Interrupt
 ) -> int:
-    """The report of several systems, or of paired texts. Returns 1 where a critic failed."""
+    """Compare several systems, or paired texts, with real ones; save and print the report.
+
+    Args:
+        options: of the command line.
+        systems: where the texts of each system lie, by its name.
+        interrupt: checked between critics.
+
+    Returns:
+        The exit status: 1 where a critic failed, else 0.
+    """
     from longform.criticize import criticize_systems, systems_report
     from longform.criticize.report import RECORD, SO_FAR
 
-    found = criticize_systems(
-        given.real,
+    comparison = criticize_systems(
+        options.real,
         systems,
-        paired=given.paired,
-        **_chosen(given),
-        progress=_watched(interrupt),
-        results=given.out / SO_FAR,
+        paired=options.paired,
+        **_model_options(options),
+        progress=_interruptible_progress(interrupt),
+        results=options.out / SO_FAR,
     )
-    report = systems_report.save(found, given.out)
-    if given.json:
-        print((given.out / RECORD).read_text(encoding="utf-8"))
+    report = systems_report.save(comparison, options.out)
+    if options.json:
+        print((options.out / RECORD).read_text(encoding="utf-8"))
     else:
-        show_markdown(systems_report.markdown(found))
+        show_markdown(systems_report.markdown(comparison))
         print(f"report: {report}")
-    return 1 if found.failed else 0
+    return 1 if comparison.failed else 0
 
 
-def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
-    """Print how long each critic takes and which difference it would see. Returns 0."""
+def _show_plan(options: argparse.Namespace, systems: dict[str, str]) -> int:
+    """Print how long each critic takes and the smallest difference it would detect. Returns 0."""
     import json
     from dataclasses import asdict
 
     from longform.criticize import plan_systems, systems_report
 
-    plans = plan_systems(given.real, systems, **_chosen(given))
-    if given.json:
+    plans = plan_systems(options.real, systems, **_model_options(options))
+    if options.json:
         print(json.dumps([asdict(plan) for plan in plans], indent=1))
     else:
         show_markdown(systems_report.plan_markdown(plans, list(systems)))
@@ -246,7 +267,7 @@ def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
 
 
 def _bar(panels: Sequence[Any]) -> Iterator[Any]:
-    """A bar on standard error that names the critic at work."""
+    """Yield the panels under a bar on standard error that names the critic at work."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

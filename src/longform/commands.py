@@ -23,52 +23,54 @@ from longform.terminal import (
 from longform.tools.unfinished import refuse_overwriting
 
 
-def run(given: argparse.Namespace, interrupt: Interrupt) -> int:
-    """Run the command that was given.
+def run(options: argparse.Namespace, interrupt: Interrupt) -> int:
+    """Run the command that ``options.command`` names.
 
     Returns:
         The exit code: 2 for bad input, said in one sentence; 130 after Ctrl-C.
     """
     interrupt.ends_at_once = False
     try:
-        return COMMANDS[given.command](given)
+        return COMMANDS[options.command](options)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, SystemExit) as stop:
         if isinstance(stop, SystemExit) and not interrupt.heard:
             raise
-        print(f"longform: {STOPPED_SENTENCES[given.command]}", file=sys.stderr)
+        print(f"longform: {STOPPED_SENTENCES[options.command]}", file=sys.stderr)
         return STOPPED
 
 
-def _suites(given: argparse.Namespace) -> int:
+def _suites(options: argparse.Namespace) -> int:
     """``longform suites``: judge test suites, or plan it. Returns the exit status."""
     from longform.tools.suites import judge_suites, plan_suites
 
-    stay_offline_unless_named(given.model, given.against)
-    _check_file(given.out, given.suites)
+    stay_offline_unless_named(options.model, options.against)
+    _check_file(options.out, options.suites)
     settings = {
-        "metric": given.metric,
-        "ends": given.ends,
-        "separator": given.separator,
-        "seed": given.seed,
+        "metric": options.metric,
+        "ends": options.ends,
+        "separator": options.separator,
+        "seed": options.seed,
     }
     with redirect_stdout(sys.stderr):  # progress of readers is no result
-        if given.plan:
-            plan = plan_suites(given.model, given.suites, **settings)
+        if options.plan:
+            plan = plan_suites(options.model, options.suites, **settings)
         else:
-            report = judge_suites(given.model, given.suites, against=given.against, **settings)
-    if given.plan:
-        return _show(given, asdict(plan), plan.text())
+            report = judge_suites(
+                options.model, options.suites, against=options.against, **settings
+            )
+    if options.plan:
+        return _show(options, asdict(plan), plan.text())
     record = report.to_record()
-    if given.out is not None:
-        write_json(given.out, record)
-    return _show(given, record, report.markdown())
+    if options.out is not None:
+        write_json(options.out, record)
+    return _show(options, record, report.markdown())
 
 
 def _check_file(path: Path | None, sources: Sequence[str]) -> None:
-    """Make the folder of a file.
+    """Check that ``--out`` can be written, and make its folder.
 
     Args:
         path: of the file that will be written; None where there is none.
@@ -81,6 +83,7 @@ def _check_file(path: Path | None, sources: Sequence[str]) -> None:
     try:
         if path.is_dir():
             raise InputError(f"--out {path}: a folder; name a file, such as {path / 'suites.json'}")
+        # The nearest folder above that exists: those below it are made in it.
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise InputError(f"--out {path}: cannot be written in {folder}; name another place")
@@ -90,61 +93,62 @@ def _check_file(path: Path | None, sources: Sequence[str]) -> None:
     refuse_overwriting([path], sources)
 
 
-def _generate(given: argparse.Namespace) -> int:
+def _generate(options: argparse.Namespace) -> int:
     """``longform generate``: continue prompts, or plan it. Returns the exit status."""
     from longform.tools.writing import generate, plan_writing
 
-    stay_offline_unless_named(given.model, given.prefixes)
+    stay_offline_unless_named(options.model, options.prefixes)
     settings = {
-        "decoders": given.decoder or "delayed_beam",
-        "prompt": given.prompt,
-        "new_tokens": given.new_tokens,
-        "repeats": given.repeats,
-        "batch": given.batch,
+        "decoders": options.decoder or "delayed_beam",
+        "prompt": options.prompt,
+        "new_tokens": options.new_tokens,
+        "repeats": options.repeats,
+        "batch": options.batch,
     }
     with redirect_stdout(sys.stderr):
-        if given.plan:
-            plan = plan_writing(given.model, given.prefixes, **settings)
+        if options.plan:
+            plan = plan_writing(options.model, options.prefixes, **settings)
         else:
             writing = generate(
-                given.model, given.prefixes, **settings, seed=given.seed, out=given.out
+                options.model, options.prefixes, **settings, seed=options.seed, out=options.out
             )
-    if given.plan:
-        return _show(given, asdict(plan), plan.text())
-    return _show(given, writing.to_record(), writing.markdown())
+    if options.plan:
+        return _show(options, asdict(plan), plan.text())
+    return _show(options, writing.to_record(), writing.markdown())
 
 
-def _verify(given: argparse.Namespace) -> int:
+def _verify(options: argparse.Namespace) -> int:
     """``longform verify``: check texts against pages, or plan it. Returns the exit status."""
     from longform.tools.verifying import plan_verification, verify
 
-    stay_offline_unless_named(given.judge, *given.texts)
-    systems = named_systems(given.texts)
+    stay_offline_unless_named(options.judge, *options.texts)
+    systems = named_systems(options.texts)
     with redirect_stdout(sys.stderr):
-        if given.plan:
-            plan = plan_verification(systems, given.pages, judge=given.judge)
+        if options.plan:
+            plan = plan_verification(systems, options.pages, judge=options.judge)
         else:
-            found = verify(systems, given.pages, judge=given.judge, out=given.out)
-    if given.plan:
-        return _show(given, asdict(plan), plan.text())
-    return _show(given, found.to_record(), found.markdown())
+            verification = verify(systems, options.pages, judge=options.judge, out=options.out)
+    if options.plan:
+        return _show(options, asdict(plan), plan.text())
+    return _show(options, verification.to_record(), verification.markdown())
 
 
-def _export(given: argparse.Namespace) -> int:
+def _export(options: argparse.Namespace) -> int:
     """``longform export``: write a module or tasks for another tool. Returns the exit status."""
     from longform.tools import exporting
 
-    if given.kind == "evaluate":
-        paths = exporting.export_evaluate(given.folder)
+    if options.kind == "evaluate":
+        paths = exporting.export_evaluate(options.folder)
         print(" ".join(map(str, paths)))
         return 0
-    paths = exporting.export_harness(given.folder, given.suites, seed=given.seed)
+    paths = exporting.export_harness(options.folder, options.suites, seed=options.seed)
     files = counted(len(paths), "file")
-    print(f"{given.folder}: {files}; {exporting.command_for(given.folder)}")
+    print(f"{options.folder}: {files}; {exporting.command_for(options.folder)}")
     return 0
 
 
-def _decoders(given: argparse.Namespace) -> int:
+def _decoders(options: argparse.Namespace) -> int:
+    """``longform decoders``: print every decoder with its settings. Returns 0."""
     extras.check("models", "pydantic")
     from longform.tools.writing import decoder_listing
 
@@ -152,9 +156,9 @@ def _decoders(given: argparse.Namespace) -> int:
     return 0
 
 
-def _show(given: argparse.Namespace, record: Any, text: str) -> int:
-    """Print a result as it was asked for."""
-    if given.json:
+def _show(options: argparse.Namespace, record: Any, text: str) -> int:
+    """Print the record as JSON where ``--json`` is set, else the Markdown text. Returns 0."""
+    if options.json:
         print(json.dumps(record, indent=1, ensure_ascii=False))
     else:
         show_markdown(text)

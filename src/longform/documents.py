@@ -119,7 +119,7 @@ def sections_of(value: Any, where: str) -> tuple[Section, ...]:
     waiting = list(reversed(value))  # the next one stands last
     while waiting:
         entry = waiting.pop()
-        # 1. Is it one?
+        # 1. Is it a section?
         if not isinstance(entry, dict):
             raise InputError(_no_section(entry, where))
         title, inner = entry.get("title"), entry.get("sections") or []
@@ -134,7 +134,7 @@ def sections_of(value: Any, where: str) -> tuple[Section, ...]:
                 f"{where}: a section has {unread}, which are not read; name them sections, "
                 "or drop them"
             )
-        # 2. What it says itself; then come those inside it.
+        # 2. Its own title and text; the sections inside it come next.
         if text or title or not inner:
             sections.append(Section(title, text))
         waiting.extend(reversed(inner))
@@ -142,7 +142,7 @@ def sections_of(value: Any, where: str) -> tuple[Section, ...]:
 
 
 def _no_section(entry: Any, where: str) -> str:
-    """An error's sentence."""
+    """The sentence of the error that an entry is no section."""
     allowed = "{'title': text or null, 'text': text}"
     return f"{where}: a section is {short_repr(entry)}, allowed is {allowed}"
 
@@ -160,7 +160,7 @@ def unread_fields(section: Mapping[str, Any]) -> list[str]:
 
 
 def _holds_words(value: Any) -> bool:
-    """Whether lists or objects in a value hold a text of two words or more."""
+    """Whether a list or object holds a text of two words or more; a bare text does not count."""
     waiting = [value] if isinstance(value, list | dict) else []
     while waiting:
         inner = waiting.pop()
@@ -174,14 +174,22 @@ def _holds_words(value: Any) -> bool:
 
 
 def refuse_plain_text(
-    given: Sequence[Any],
+    values: Sequence[Any],
     who: str,
-    wanted: str = "documents: Document(name, 'test', (Section(None, text),))",
+    expected: str = "documents: Document(name, 'test', (Section(None, text),))",
 ) -> None:
-    """Raises BadInput: a text, or a list of texts, where ``who`` takes what is ``wanted``."""
-    is_list = isinstance(given, Sequence) and len(given) > 0
-    if isinstance(given, str) or (is_list and isinstance(given[0], str)):
-        raise BadInput(f"{who}: got plain text; give {wanted}")
+    """Refuse plain text where objects are needed.
+
+    Args:
+        values: what somebody passed.
+        who: the function or reader that was called, for the error.
+        expected: what it takes, for the error.
+
+    Raises BadInput: ``values`` is a text, or its first entry is one.
+    """
+    is_list = isinstance(values, Sequence) and len(values) > 0
+    if isinstance(values, str) or (is_list and isinstance(values[0], str)):
+        raise BadInput(f"{who}: got plain text; give {expected}")
 
 
 def in_splits(
@@ -190,7 +198,7 @@ def in_splits(
     """The documents of some splits, maybe none.
 
     Raises:
-        BadInput: plain text, whose method ``split`` is no split.
+        BadInput: plain text. (``str.split`` is a method, so no text would ever be in a split.)
     """
     refuse_plain_text(documents, who)
     return [document for document in documents if document.split in splits]
@@ -214,8 +222,8 @@ class Corpus:
 
     Attributes:
         documents: in the order of their file.
-        truth: arrays of how they were made.
-        facts: closed-form values, and what was dropped.
+        truth: arrays of the process that made them; real texts have none.
+        facts: numbers about the corpus: closed-form values, and how many texts were dropped.
     """
 
     documents: Sequence[Document]
@@ -224,9 +232,9 @@ class Corpus:
 
 
 class Arrays(dict[str, np.ndarray]):
-    """Named arrays.
+    """Arrays by name.
 
-    One that is not there is bad input: an entry of ``params.yaml`` named the wrong reader.
+    A missing name raises BadInput, no KeyError: an entry of ``params.yaml`` names the wrong reader.
     """
 
     def __missing__(self, name: str) -> np.ndarray:
@@ -237,7 +245,7 @@ class Arrays(dict[str, np.ndarray]):
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model read in a set of texts.
+    """What a reader (a model or rules) predicted for each text of a set, as arrays.
 
     ``arrays[name]`` has one row per unit, or, where ``name + "_lengths"`` is present, the units'
     rows one after another with those lengths. Arrays with one row per symbol carry names that end
@@ -260,15 +268,15 @@ class Predictions:
 
     @classmethod
     def of(cls, texts: Sequence[Any], arrays: Mapping[str, np.ndarray]) -> "Predictions":
-        """What was read in texts, documents or units of a critic."""
+        """Predictions of texts: anything with ``unit_id`` and ``split``, in the arrays' order."""
         return cls(
             tuple(text.unit_id for text in texts), tuple(text.split for text in texts), arrays
         )
 
     def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """Id, split and row of each named array, unit by unit.
+        """Unit by unit: its id, its split, then its row of each named array.
 
-        Of a ragged array it is all rows of the unit.
+        From a ragged array that is the array of all the unit's rows.
         """
         columns: list[Iterable[np.ndarray]] = []
         for name in names:
@@ -355,9 +363,9 @@ CUT = "text_cut"  # array of predictions: whether each unit's text was cut at a 
 
 
 def cut_texts(predictions: Predictions) -> list[bool]:
-    """Whether each unit's text was cut at a limit of length, and so has no end.
+    """Whether each unit's text was cut at a limit of length, so that its end is missing.
 
-    None was unless the predictions say so.
+    Predictions without the array ``CUT`` are of whole texts: all are False.
     """
     if CUT not in predictions.arrays:
         return [False] * len(predictions.unit_ids)
@@ -367,7 +375,13 @@ def cut_texts(predictions: Predictions) -> list[bool]:
 def with_cut_texts(
     predictions: Predictions, documents: Sequence[Document], cut: Sequence[Any]
 ) -> Predictions:
-    """Predictions that say which texts were cut; ``cut`` has one entry for each document."""
+    """Add the array ``CUT``: which units' texts were cut at a limit of length.
+
+    Args:
+        predictions: whose units are documents, not necessarily all or in their order.
+        documents: that were read.
+        cut: whether each document's text was cut.
+    """
     cut_ids = set()
     for document, was_cut in zip(documents, cut, strict=True):
         if was_cut:

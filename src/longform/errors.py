@@ -27,24 +27,24 @@ _SHORT.maxstring = _SHORT.maxother = 60
 
 
 def short_repr(value: Any) -> str:
-    """A value for a message, short however long or deep it is."""
+    """The ``repr`` of a value for a message: 60 characters at most, however large it is."""
     return _SHORT.repr(value)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """`` (near: ...)`` with close names, or nothing."""
+    """`` (near: ...)`` with up to three of the names that look like ``name``, or nothing."""
     close = difflib.get_close_matches(name, list(names), n=3)
     return f" (near: {', '.join(close)})" if close else ""
 
 
 def counted(number: float, one: str, more: str = "", form: str = ",") -> str:
-    """``1 text``, ``0 texts``, ``2,800 tokens``.
+    """A number with its noun in the singular or plural: ``1 text``, ``2,800 tokens``.
 
     Args:
         number: how many.
-        one: what stands behind a one, a noun or a phrase: ``text of a person``.
-        more: what stands behind any other number; by default ``one`` and an s.
-        form: how the number is formatted.
+        one: the noun after a 1, or a phrase: ``text of a person``.
+        more: the noun after any other number; by default ``one`` and an s.
+        form: Python's format specification of the number.
     """
     what = one if number == 1 else more or f"{one}s"
     return f"{number:{form}} {what}"

@@ -9,13 +9,16 @@ from longform.errors import BadInput
 
 
 def advice(extra: str, package: str) -> str:
-    """The sentence."""
+    """The sentence that says how to install an extra of ours, which has a missing package."""
     commands = f"pip install 'longform[{extra}]' (in a clone: '.[{extra}]')"
     return f"package {package!r} is not installed; {commands}"
 
 
 def check(extra: str, *packages: str) -> None:
-    """Raises BadInput: one of an extra's packages is not installed. None of them is imported."""
+    """Check, without importing them, that an extra's packages are installed.
+
+    Raises BadInput: one of them is not.
+    """
     for package in packages:
         if find_spec(package) is None:
             raise BadInput(advice(extra, package))
@@ -23,19 +26,16 @@ def check(extra: str, *packages: str) -> None:
 
 @contextmanager
 def exit_if_missing(extra: str) -> Iterator[None]:
-    """End a program whose imports meet a package that is not installed.
+    """Catch an import of a package that is not installed inside the ``with`` block.
 
-    It says the sentence and ends with exit status 2.
+    The program prints the sentence of :func:`advice` and exits with status 2. A missing module of
+    this repository's own packages is a bug and keeps its traceback.
     """
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "longform").partition(".")[0]
-        if package in (
-            "longform",
-            "longform_lab",
-            "synthetic_world",
-        ):  # a mistake of ours, not a missing extra
+        if package in ("longform", "longform_lab", "synthetic_world"):
             raise
         print(f"longform: {advice(extra, package)}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -19,7 +19,7 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def asked(name: str) -> int:
-    """What a variable of the environment says, 1 where it is not set.
+    """The whole number in a variable of the environment; 1 where it is not set.
 
     Raises:
         BadInput: it is no whole number from 1.
@@ -54,9 +54,9 @@ def first_process() -> bool:
 
 
 def die_with_parent() -> None:
-    """This process ends at Ctrl-C, also where its parent does not hear it.
+    """Make this process end at Ctrl-C, even if its parent ignores it, and with its parent.
 
-    On Linux it ends when its parent ends, too.
+    Ending with the parent works on Linux alone.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if _libc is not None:
@@ -64,10 +64,14 @@ def die_with_parent() -> None:
 
 
 def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
-    """One item after the other, or as many at once as ``LONGFORM_SYSTEMS`` says.
+    """Call ``work`` with each item, as many at once as ``LONGFORM_SYSTEMS`` says.
 
-    Several are each in a forked process that ends with this one (on Linux). Nothing may have run in
-    the numeric libraries yet: their threads do not survive a fork.
+    At once means a forked process for each, which ends with this one (on Linux). Nothing may have
+    run in the numeric libraries yet: their threads do not survive a fork.
+
+    Args:
+        work: what is done with an item.
+        items: by the names that their processes and errors have.
 
     Raises:
         BadInput: an item's process ended badly, by its name; or each of them would be spread over
@@ -85,15 +89,16 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
         )
 
     def alone(item: Any) -> None:
-        """What a process does: the work of one item; input that cannot be used ends it."""
+        """Do the work of one item in a child process; bad input ends it with a sentence."""
         die_with_parent()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, and that this one
+        # Ctrl-C reaches both; the parent ends by it, and this process with its parent.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             work(item)
         except BadInput as error:
             sys.exit(f"longform: {error}")
 
-    # 1. Start them, so many at once.
+    # 1. Start them, ``at_once`` at a time.
     fork = multiprocessing.get_context("fork")
     children: list[Any] = []
     for name, item in items.items():

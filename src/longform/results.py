@@ -15,7 +15,7 @@ from longform.documents import grouped
 from longform.errors import ArtefactError, BadInput
 from longform.files.artefacts import atomic_write, json_line, read_json
 
-ANY = "*"  # what a filter wants of a field that may have any value
+ANY = "*"  # in a filter: the field may have any value
 ROUNDING = 1e-9  # share of a number by which a stored difference may be off
 # Fields of strings by which records are looked up.
 INDEXED = ("metric", "critic", "system", "task", "corpus")
@@ -68,10 +68,10 @@ class Record:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Fill the difference from this very record.
+        """Compute the difference where it was left out.
 
         Raises:
-            BadInput: it is given and is not ``value - reference``.
+            BadInput: it was passed and is not ``value - reference``.
         """
         if self.reference is None or self.value is None:
             return
@@ -89,12 +89,12 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """The fields that differ from their defaults, numbers to twelve significant digits."""
-        blank = Record("", "")
-        written = {}
+        blank = Record(critic="", metric="")
+        fields_written = {}
         for name, value in asdict(self).items():
             if value != getattr(blank, name):
-                written[name] = rounded(value)
-        return written
+                fields_written[name] = rounded(value)
+        return fields_written
 
 
 NAMES = tuple(spec.name for spec in fields(Record))
@@ -110,34 +110,37 @@ NUMBERS = ("severity", "value", "low", "high", "reference", "difference", "p_val
 class Results(tuple[Record, ...]):
     """Records in the order in which they were written."""
 
-    def where(self, **wanted: Any) -> "Results":
-        """Records that have the wanted values, any of a list, or fit a pattern with ``*``.
+    def where(self, **values_by_field: Any) -> "Results":
+        """Records whose fields have the given values: ``where(metric="ppl", task=["a", "b"])``.
+
+        A list accepts any of its values, a string with ``*`` whatever fits the pattern, and ``"*"``
+        alone any value.
 
         Raises:
             BadInput: records have no such field.
         """
-        if unknown := sorted(wanted.keys() - set(NAMES)):
+        if unknown := sorted(values_by_field.keys() - set(NAMES)):
             raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
         tests = []
         for name in NAMES:
-            if name in wanted and wanted[name] != ANY:
-                tests.append((name, _test(wanted[name])))
+            if name in values_by_field and values_by_field[name] != ANY:
+                tests.append((name, _test(values_by_field[name])))
         matching = []
-        for record in self._candidates(wanted):
+        for record in self._candidates(values_by_field):
             if all(agrees(getattr(record, name)) for name, agrees in tests):
                 matching.append(record)
         return Results(matching)
 
-    def _candidates(self, wanted: Mapping[str, Any]) -> "Sequence[Record]":
-        """Fewer records, among which all wanted ones are.
+    def _candidates(self, values_by_field: Mapping[str, Any]) -> "Sequence[Record]":
+        """Few records among which all that :meth:`where` returns are.
 
-        They are the shortest list of one indexed field's wanted value.
+        For each indexed field they are listed by value; this is the shortest list that applies.
         """
         if len(self) < WORTH_AN_INDEX:
             return self
         shortest: Sequence[Record] = self
         for name in INDEXED:
-            value = wanted.get(name)
+            value = values_by_field.get(name)
             if isinstance(value, str) and ANY not in value:
                 having_value = self._index[name].get(value, ())
                 if len(having_value) < len(shortest):
@@ -146,29 +149,28 @@ class Results(tuple[Record, ...]):
 
     @cached_property
     def _index(self) -> Mapping[str, Mapping[str, Sequence[Record]]]:
-        """Records by the value of each indexed field.
-
-        A ledger asks thousands of times for a few of many records.
-        """
+        """Field -> value -> records. A report looks up a few of many records thousands of times."""
         return {name: grouped(self, attrgetter(name)) for name in INDEXED}
 
-    def find(self, **wanted: Any) -> Record | None:
-        """The only record with these fields, or None. Raises BadInput: there are several."""
-        matching = self.where(**wanted)
+    def find(self, **values_by_field: Any) -> Record | None:
+        """The only record that :meth:`where` returns, or None. Raises BadInput: there are several."""
+        matching = self.where(**values_by_field)
         if len(matching) > 1:
             differing = {}
             for name in IDENTIFYING:
                 values = sorted({str(getattr(record, name)) for record in matching})
                 if len(values) > 1:
                     differing[name] = values
-            raise BadInput(f"{len(matching)} records have {wanted}; name one of {differing} too")
+            raise BadInput(
+                f"{len(matching)} records have {values_by_field}; name one of {differing} too"
+            )
         return matching[0] if matching else None
 
-    def one(self, **wanted: Any) -> Record:
-        """The only record with these fields. Raises BadInput: there is none, or several."""
-        record = self.find(**wanted)
+    def one(self, **values_by_field: Any) -> Record:
+        """The only record that :meth:`where` returns. Raises BadInput: there is none, or several."""
+        record = self.find(**values_by_field)
         if record is None:
-            raise BadInput(f"no record has {wanted}; run the stage that measures it")
+            raise BadInput(f"no record has {values_by_field}; run the stage that measures it")
         return record
 
     def values(self, name: str) -> list[Any]:
@@ -181,19 +183,23 @@ class Results(tuple[Record, ...]):
         return {values: Results(records) for values, records in by_values.items()}
 
 
-def _test(wanted: Any) -> Callable[[Any], bool]:
-    """What tells whether a field has the wanted value."""
-    if isinstance(wanted, list | tuple):
-        tests = [_test(single) for single in wanted]
+def _test(accepted: Any) -> Callable[[Any], bool]:
+    """A function that says whether a field's value is accepted.
+
+    Args:
+        accepted: a value, a pattern with ``*``, or a list of either.
+    """
+    if isinstance(accepted, list | tuple):
+        tests = [_test(single) for single in accepted]
         return lambda value: any(agrees(value) for agrees in tests)
-    if isinstance(wanted, str) and ANY in wanted:
-        return lambda value: isinstance(value, str) and fnmatchcase(value, wanted)
-    truth = isinstance(wanted, bool)  # True is no 1
-    return lambda value: value == wanted and isinstance(value, bool) == truth
+    if isinstance(accepted, str) and ANY in accepted:
+        return lambda value: isinstance(value, str) and fnmatchcase(value, accepted)
+    is_bool = isinstance(accepted, bool)  # in Python True equals 1; here it does not
+    return lambda value: value == accepted and isinstance(value, bool) == is_bool
 
 
 def write_results(path: Path, records: Iterable[Record]) -> None:
-    """A JSON list, one line a record, written whole or not at all."""
+    """Write records as a JSON list, a line each; the file is replaced whole or not at all."""
     lines = [json_line(record.to_json()) for record in records]
     with atomic_write(path) as partial:
         partial.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
@@ -238,7 +244,7 @@ def _records_in(path: Path) -> list[Record]:
 
 
 def rounded(value: Any) -> Any:
-    """Floats to twelve significant digits."""
+    """Plain data with its floats rounded to twelve significant digits."""
     if isinstance(value, Mapping):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

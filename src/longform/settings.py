@@ -44,16 +44,16 @@ class Settings(BaseModel):
     )
 
     def given(self) -> dict[str, Any]:
-        """The settings that were written down, defaults left out, as plain data."""
+        """The settings that the file names, as plain data; those left at their defaults are out."""
         return self.model_dump(exclude_unset=True)
 
 
 class Nothing(Settings):
-    """The placement of an entry whose settings are all its kind's own."""
+    """The placement (see :func:`parse_kind`) of an entry that says nothing but its kind's own."""
 
 
 def plain(settings: Settings | None) -> dict[str, Any] | None:
-    """Nested settings as a mapping of what was written down, or None."""
+    """Nested settings as a mapping of what the file names, or None."""
     return None if settings is None else settings.given()
 
 
@@ -62,7 +62,12 @@ AnyPlacement = TypeVar("AnyPlacement", bound=Settings)
 
 
 def _as_written(value: Any, check: Callable[[Any], float]) -> float:
-    """A whole number stays one, because signatures and names show it as it was written."""
+    """Keep an int an int where a float is asked for: signatures show ``1``, not ``1.0``.
+
+    Args:
+        value: of the file.
+        check: pydantic's own check, which raises where the value is no float and no int.
+    """
     checked = check(value)
     return value if type(value) is int else checked
 
@@ -76,7 +81,7 @@ Task = Annotated[
 
 
 class Keys:
-    """Beside ``dict[str, ...]`` in ``Annotated``: the keys that the mapping may have."""
+    """The keys that a mapping may have: ``Annotated[dict[str, int], Keys("train", "test")]``."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -111,7 +116,7 @@ def parameter(
     lt: float | None = None,
     alias: str | None = None,
 ) -> Any:
-    """A field of settings.
+    """Declare a field of settings, with the sentences that its schema shows.
 
     Args:
         about: what the parameter means, one sentence.
@@ -197,7 +202,7 @@ def parse_kind(
     settings = kind_of(registry, entry, place, file)
     names = field_names(placement)
     known = {KIND, *names, *field_names(settings)}
-    is_open = settings.model_config.get("extra") == "allow"  # what it takes, a library says
+    is_open = settings.model_config.get("extra") == "allow"  # a library checks its own keys
     for key in entry:
         if key not in known and not is_open:
             raise ConfigError(_unknown(place, str(key), known, file))
@@ -239,7 +244,7 @@ def _sentence(
 
     Args:
         settings: the class that the entry should fit.
-        details: pydantic's errors, of which the first is told.
+        details: pydantic's errors; the sentence is about the first.
         place: of the entry in the file.
         file: what is to be mended.
     """
@@ -256,8 +261,9 @@ def _sentence(
     if first["type"] in ("value_error", "assertion_error"):
         named = ".".join([place, *map(str, first["loc"])])
         return f"{named}: {first['msg'].removeprefix('Value error, ')}; fix {file}"
-    # 3. A value of the wrong type or out of its range. A union has an error for each of its types,
-    # whose name stands last in each place.
+    # 3. A value of the wrong type or out of its range. A union has an error for each of its types:
+    # their places agree but for the last part, which names the type. Then the value stands at the
+    # part that they share, and all the types are allowed.
     allowed = " or ".join(dict.fromkeys(map(_allowed, details)))
     if len(details) > 1:
         shared = []
@@ -275,7 +281,7 @@ def _sentence(
 
 
 def _allowed(detail: ErrorDetails) -> str:
-    """What a value may be, by the error that it made."""
+    """Words for what pydantic allows in place of a value, from its error: "a number from 1"."""
     context = detail.get("ctx", {})
     if detail["type"] in RANGES:
         name, words = RANGES[detail["type"]]
@@ -286,12 +292,21 @@ def _allowed(detail: ErrorDetails) -> str:
 
 
 def _unknown(place: str, key: str, known: Iterable[str], file: str) -> str:
+    """The sentence of the error that an entry has a key that is not among the known ones."""
     names = sorted(known)
     return f"{place} has {key!r}{did_you_mean(key, names)}; allowed are {names}; fix {file}"
 
 
 def _names_at(settings: type[Settings], path: Iterable[Any]) -> list[str]:
-    """The keys that are allowed below a path of a class of settings."""
+    """The keys that are allowed in the settings at a path inside a class of settings.
+
+    Args:
+        settings: the class at the top.
+        path: keys and list indices that lead down from it.
+
+    Returns:
+        None allowed (empty) where the path leads to no settings.
+    """
     kind: Any = settings
     for key in path:
         if isinstance(kind, type) and issubclass(kind, Settings):

@@ -56,7 +56,7 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "longform",
 }
-# What draws on a matplotlib figure, and the figure's size in inches.
+# A function that draws on a matplotlib figure, and the figure's (width, height) in inches.
 Drawing = tuple[Callable[[Any], None], tuple[float, float]]
 
 
@@ -97,7 +97,7 @@ class Cell:
                 object.__setattr__(self, name, None)
 
     def times(self, factor: float) -> "Cell":
-        """Value and interval times a factor: shares in percent."""
+        """The cell with value and interval multiplied; by 100, a share becomes percent."""
         products: dict[str, Any] = {}
         for name in ("value", "low", "high"):
             number = getattr(self, name)
@@ -109,7 +109,7 @@ FIELDS = tuple(f.name for f in fields(Cell) if f.name != "detail")
 
 
 def cell(row: str, column: str, record: Record, **more: Any) -> Cell:
-    """A cell from a record; ``more`` sets or replaces fields of the cell."""
+    """The cell of a record's number; ``more`` sets or replaces fields of the cell."""
     of_record = {}
     for name in ("value", "low", "high", "units", "excluded", "p_value", "signature"):
         of_record[name] = getattr(record, name)
@@ -117,7 +117,7 @@ def cell(row: str, column: str, record: Record, **more: Any) -> Cell:
 
 
 def exact(row: str, column: str, value: float, signature: str = "closed form", **more: Any) -> Cell:
-    """A cell of a number that is known exactly, or counted."""
+    """The cell of a number without an interval: computed exactly, or counted."""
     return Cell(row, column, value, signature=signature, **more)
 
 
@@ -134,7 +134,7 @@ class Table:
     columns: Sequence[str] = ()
 
     def save(self, folder: Path, stem: str) -> None:
-        """``stem.csv`` (one number a line, full precision) and ``stem.md`` (the paper's layout)."""
+        """Write ``stem.csv`` (a number a line, nine digits) and ``stem.md`` (the wide table)."""
         write_rows(folder / f"{stem}.csv", FIELDS, map(attrgetter(*FIELDS), self.cells))
         (folder / f"{stem}.md").write_text(self.markdown(), encoding="utf-8")
 
@@ -144,6 +144,8 @@ class Table:
         A dash stands for an unknown number.
         """
         cell_at = {(cell.row, cell.column): cell for cell in self.cells if not cell.detail}
+        # Columns that have a cell: those of ``self.columns`` first, others as they appear.
+        # ``dict.fromkeys`` drops repeats and keeps the order.
         filled = dict.fromkeys(column for _, column in cell_at)
         first = [column for column in self.columns if column in filled]
         columns = list(dict.fromkeys([*first, *filled]))
@@ -159,10 +161,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Listing:
-    """Rows of words and numbers below the names of their columns.
-
-    With a caption, and notes that must be read with them.
-    """
+    """A table of words and numbers, with a caption and notes that must be read with it."""
 
     caption: str
     header: Sequence[str]
@@ -170,7 +169,7 @@ class Listing:
     notes: Sequence[str] = ()
 
     def save(self, folder: Path, stem: str) -> None:
-        """``stem.csv`` and ``stem.md``."""
+        """Write ``stem.csv`` and ``stem.md``."""
         write_rows(folder / f"{stem}.csv", self.header, self.rows)
         (folder / f"{stem}.md").write_text(self.markdown(), encoding="utf-8")
 
@@ -191,7 +190,7 @@ class Figure:
     notes: Sequence[str] = ()
 
     def save(self, folder: Path, stem: str) -> None:
-        """``stem.csv``, ``stem.png``, ``stem.md``; equal numbers give equal bytes."""
+        """Write ``stem.csv``, ``stem.png``, ``stem.md``; equal numbers give equal bytes."""
         write_rows(folder / f"{stem}.csv", FIELDS, map(attrgetter(*FIELDS), self.cells))
         save_drawing((self.draw, self.size), folder / stem)
         text = f"![{stem}]({stem}.png)\n\n{self.caption}\n"
@@ -202,9 +201,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Files:
-    """Text files and drawings by name.
+    """Text files and drawings that one sheet of a report writes, perhaps beside a table.
 
-    With a table or listing they stand beside it; ``more`` is added to its Markdown.
+    Attributes:
+        texts: contents by file name.
+        table: the table or listing that they belong to.
+        more: Markdown that follows the table's own.
+        drawings: by file name without its ending.
     """
 
     texts: Mapping[str, str]
@@ -213,7 +216,7 @@ class Files:
     drawings: Mapping[str, Drawing] = field(default_factory=dict)
 
     def save(self, folder: Path, stem: str) -> None:
-        """The table under ``stem``, everything else under its own name."""
+        """Write the table under ``stem``, everything else under its own name."""
         if self.table:
             self.table.save(folder, stem)
             (folder / f"{stem}.md").write_text(self.table.markdown() + self.more, encoding="utf-8")
@@ -225,10 +228,12 @@ class Files:
 
 @dataclass(frozen=True)
 class Several:
-    """The same sheet of several systems, by their labels; the first has the folder itself.
+    """One sheet of a report for several systems; each Markdown page links to the others.
 
-    ``others`` are sheets by the name of a folder of their own inside it. Each Markdown page says
-    whose sheet it is and leads to the others.
+    Attributes:
+        first: the sheet that lies in the folder itself.
+        label: the first system's.
+        others: label and sheet of each other system, by the name of its folder inside that one.
     """
 
     first: Table | Listing | Figure | Files
@@ -236,7 +241,7 @@ class Several:
     others: Mapping[str, tuple[str, Table | Listing | Figure | Files]]
 
     def save(self, folder: Path, stem: str) -> None:
-        """The first sheet as it is saved alone, the others in their folders, all under ``stem``."""
+        """Save the first sheet as if alone, the others in their folders, all under ``stem``."""
         self.first.save(folder, stem)
         links = []
         for name, (label, _) in self.others.items():
@@ -255,9 +260,9 @@ def _append(path: Path, text: str) -> None:
 
 
 def save_drawing(drawing: Drawing, path: Path) -> None:
-    """``path.png`` of few colours, and ``path.pdf`` where ``LONGFORM_PDF`` is set.
+    """Write ``path.png`` in few colours, and ``path.pdf`` where ``LONGFORM_PDF`` is set.
 
-    Neither holds a clock: equal drawings are equal files.
+    Neither file holds a date, so equal drawings are equal files.
     """
     # Here, since they take long to import.
     import matplotlib
@@ -272,13 +277,13 @@ def save_drawing(drawing: Drawing, path: Path) -> None:
         canvas = Canvas(figsize=size, layout="constrained")
         draw(canvas)
         _show_dollars(canvas)
-        # 2. Write it without a clock.
+        # 2. Write it without dates and versions.
         if os.environ.get(PDF):
-            no_clock = {"CreationDate": None, "Producer": None, "Creator": None}
-            canvas.savefig(f"{path}.pdf", metadata=no_clock)
-        drawn = io.BytesIO()
-        canvas.savefig(drawn, dpi=RESOLUTION, metadata={"Software": None})
-    with Image.open(drawn) as picture:
+            undated = {"CreationDate": None, "Producer": None, "Creator": None}
+            canvas.savefig(f"{path}.pdf", metadata=undated)
+        png = io.BytesIO()
+        canvas.savefig(png, dpi=RESOLUTION, metadata={"Software": None})
+    with Image.open(png) as picture:
         write_png(picture, Path(f"{path}.png"))
 
 
@@ -289,7 +294,7 @@ _FORMULA = re.compile(r"\$(?:10\^|\\mathdefault\{|\\sigma)[^$]*\$")
 def _show_dollars(canvas: Any) -> None:
     """Show dollar signs of names and titles as they are.
 
-    Matplotlib reads what stands between two as a formula.
+    Matplotlib would typeset the words between two of them as a formula.
     """
     from matplotlib.text import Text
 
@@ -300,10 +305,11 @@ def _show_dollars(canvas: Any) -> None:
 
 
 def write_png(picture: Any, path: Path) -> None:
-    """A Pillow image as a PNG of ``COLOURS_OF_A_PNG`` colours at most.
+    """Write a Pillow image as a PNG of ``COLOURS_OF_A_PNG`` colours at most.
 
-    They cover the image's colours evenly, however few points have one, and move to the means of the
-    points that they stand for. A median cut goes by points alone: it turns coloured words grey.
+    The palette covers the image's colours evenly, however few pixels have one; one step of k-means
+    then moves each colour to the mean of its pixels. A median cut would weigh colours by their
+    pixels: it turns coloured words grey.
     """
     from PIL import Image
 
@@ -314,23 +320,20 @@ def write_png(picture: Any, path: Path) -> None:
 
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A CSV file.
-
-    Numbers have nine significant digits; None and what is no number are left empty.
-    """
+    """Write a CSV file: floats with nine significant digits, None and nan as empty fields."""
     lines = [list(map(_plain, row)) for row in rows]
     path.write_text(csv_text(header, lines), encoding="utf-8")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """CSV of values as they are."""
+    """A header and rows as CSV text; values as ``str`` shows them."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
     return text.getvalue()
 
 
 def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
-    """One record a line, its keys in alphabetical order."""
+    """Records as JSON lines, their keys in alphabetical order."""
     lines = []
     for record in records:
         lines.append(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
@@ -338,7 +341,7 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _shown(cell: Cell) -> str:
-    """A cell of a wide table."""
+    """A cell's text in the wide table; a dash where it has no value."""
     if cell.value is None or math.isnan(cell.value):
         text = "–"
     else:
@@ -365,14 +368,14 @@ def short(value: float) -> str:
 def markdown_table(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
 ) -> str:
-    """A caption, a table of words and a list of notes as Markdown."""
+    """Markdown of a caption, a table (``header`` over ``rows``) and a list of notes."""
     lines = [f"**{caption}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)]).rstrip() + "\n"
 
 
 def _word(value: Any) -> str:
-    """A value of a listing in Markdown; nothing for None and for what is no number."""
+    """A value of a listing in Markdown; nothing for None and nan (which differs from itself)."""
     if value is None or value != value:
         return ""
     if isinstance(value, float):
@@ -381,7 +384,7 @@ def _word(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a CSV file; nothing for None and for what is no number."""
+    """A value of a CSV file; nothing for None and nan (which differs from itself)."""
     if value is None or value != value:
         return ""
     if isinstance(value, float):

@@ -21,15 +21,16 @@ STOPPED = 130  # exit code after Ctrl-C, as shells count it
 
 
 class Interrupt:
-    """Hears Ctrl-C while it is entered.
+    """Handles Ctrl-C inside its ``with`` block.
 
-    First it ends the process at once; later it raises KeyboardInterrupt and remembers it.
+    While ``ends_at_once`` is set Ctrl-C ends the process; afterwards it raises KeyboardInterrupt,
+    and ``heard`` remembers it for code that swallows the exception.
     """
 
     def __init__(self) -> None:
         self.heard = False
         self.ends_at_once = True
-        self._before: Any = None
+        self._before: Any = None  # the handler that is restored at the end
 
     def __enter__(self) -> Interrupt:
         try:
@@ -43,21 +44,26 @@ class Interrupt:
             signal.signal(signal.SIGINT, self._before)
 
     def hear(self, *_: object) -> None:
-        """The handler of the signal."""
+        """Handle the signal."""
         self.heard = True
         if self.ends_at_once:
+            # Standard error without Python's buffers, which the signal may have interrupted.
             os.write(2, b"longform: stopped before any critic ran\n")
             os._exit(STOPPED)
         raise KeyboardInterrupt
 
     def check(self) -> None:
-        """Raises KeyboardInterrupt: there was one, which somebody else swallowed."""
+        """Raise KeyboardInterrupt if Ctrl-C was pressed and other code swallowed the exception."""
         if self.heard:
             raise KeyboardInterrupt
 
 
 def stay_offline_unless_named(*names: object) -> None:
-    """Let models and texts come from this machine alone, unless a person names one of the hub."""
+    """Keep Hugging Face's hub offline, unless a model or a source of texts names a file of it.
+
+    Args:
+        names: of models and texts, perhaps as NAME=PLACE; None is none of the hub.
+    """
     for name in names:
         place = str(name).partition("=")[2] or str(name)
         if place.startswith("hub:") or ("@" in place and not Path(place).exists()):
@@ -65,15 +71,17 @@ def stay_offline_unless_named(*names: object) -> None:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
-def named_systems(given: Sequence[str]) -> dict[str, str]:
-    """Texts of each system by its name: that before ``=``, else that of the file or folder.
+def named_systems(arguments: Sequence[str]) -> dict[str, str]:
+    """Where the texts of each system lie, by its name.
+
+    The name is what stands before ``=``, else that of the file or folder.
 
     Args:
-        given: ``NAME=TEXTS`` or ``TEXTS``. Where a file or folder of the whole name exists, ``=``
-            is part of that.
+        arguments: ``NAME=TEXTS`` or ``TEXTS``. Where a file or folder of the whole name exists,
+            ``=`` is part of that.
 
     Returns:
-        By name, where the texts lie. A file's name counts up to its first full stop: ``a`` for
+        Name -> place. A file's name counts up to its first full stop: ``a`` for
         ``out/a.b.jsonl``. One that begins with a full stop leaves none.
 
     Raises:
@@ -82,21 +90,23 @@ def named_systems(given: Sequence[str]) -> dict[str, str]:
     from longform.errors import InputError
 
     systems: dict[str, str] = {}
-    for one in given:
-        name, separator, texts = one.partition("=")
-        if not separator or Path(one).exists():
+    for argument in arguments:
+        name, separator, texts = argument.partition("=")
+        if not separator or Path(argument).exists():
             # The last part of the path; a slash at the end is no part.
-            name, texts = Path(one).name.split(".")[0], one
+            name, texts = Path(argument).name.split(".")[0], argument
         if not name or not texts:
-            raise InputError(f"{one!r}: no name, or no texts; give TEXTS, or NAME=TEXTS")
+            raise InputError(f"{argument!r}: no name, or no texts; give TEXTS, or NAME=TEXTS")
         if name in systems:
-            raise InputError(f"{one}: two systems are called {name!r}; name them: NAME={texts}")
+            raise InputError(
+                f"{argument}: two systems are called {name!r}; name them: NAME={texts}"
+            )
         systems[name] = texts
     return systems
 
 
 def show_markdown(text: str) -> None:
-    """As a table of characters in a terminal, as it is in a pipe."""
+    """Print Markdown: drawn with characters in a terminal, unchanged in a pipe or a file."""
     if not sys.stdout.isatty():
         print(text)
         return

@@ -186,7 +186,7 @@ def build(
         temperatures=temperatures,
     )
     is_counts = isinstance(documents, Mapping) and set(documents) <= set(SPLITS)
-    if not is_counts or min(documents.values()) < 0:
+    if not is_counts or min(documents.values(), default=0) < 0:
         raise BadInput(
             f"corpus {name}: documents is {documents!r}, "
             f"allowed are counts from 0 of {list(SPLITS)}"

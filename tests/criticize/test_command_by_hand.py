@@ -182,11 +182,11 @@ def test_progress_minds_an_interrupt_between_critics():
     heard, seen = Heard(), []
     panels = [SimpleNamespace(name=name) for name in "abc"]
     with pytest.raises(KeyboardInterrupt):
-        for panel in cli._watched(heard)(panels):
+        for panel in cli._interruptible_progress(heard)(panels):
             seen.append(panel.name)
     assert seen == ["a", "b"]
     quiet = SimpleNamespace(check=lambda: seen.append("checked"))
-    assert [panel.name for panel in cli._watched(quiet)(panels[:1])] == ["a"]
+    assert [panel.name for panel in cli._interruptible_progress(quiet)(panels[:1])] == ["a"]
     assert seen[2:] == ["checked", "checked"]
 
 

@@ -85,3 +85,16 @@ def test_document_seven_is_the_same_in_any_company():
     refuses("subsequences=2 ", language, seed=1, temperatures=HEAT, **{**SMALL, "subsequences": 2})
     refuses("1 state or more", language, seed=1, temperatures=HEAT, **{**SMALL, "num_states": 0})
     refuses("name a synthetic corpus", language_from_truth, {"other": np.zeros(1)})
+
+
+@pytest.mark.parametrize("documents", [{}, {"train": 0}])
+def test_a_language_without_documents_is_refused_in_a_sentence(documents):
+    refuses(
+        "asks for zero documents, at least one is needed",
+        build,
+        name="c",
+        seed=5,
+        documents=documents,
+        temperatures=HEAT,
+        **SMALL,
+    )

@@ -30,13 +30,16 @@ from longform.statistics.splits import split_by_seed
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
 MOST_TOKENS = 50  # massarelli2020 section 3: longer sentences count as not enough information
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
-Line = tuple[str, int]  # page title and line
+Line = tuple[str, int]  # a page's title and the number of a line of it, from 0
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-COLON-": ":", "-LSB-": "[", "-RSB-": "]"}
 
 
 @dataclass(frozen=True)
 class FeverClaim:
-    """A claim, its label and its evidence: no line where there is not enough information."""
+    """A claim with its label (a value of ``LABELS``) and its evidence.
+
+    There is no evidence where the label is ``not_enough_info``.
+    """
 
     id: str
     text: str
@@ -125,13 +128,14 @@ def _first_pages(pages: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Sequen
 def _claim_document(
     claim: FeverClaim, split: str, pages: Mapping[str, Sequence[str]], counts: Counter[str]
 ) -> Document:
-    """A claim with the lines of its evidence; what is not on the pages is counted.
+    """The document of a claim, with the lines of its evidence; count those that no page has.
 
     Args:
         claim: with its label and evidence.
         split: of the document.
         pages: lines of each page, by title.
-        counts: of claims and lines that lack something; added to.
+        counts: "without page" and "without evidence" of claims, "lines outside" of lines; added
+            to.
     """
     shown = []
     has_unknown_page = False
@@ -154,7 +158,7 @@ def _claim_document(
 def _counted(
     pages: Iterable[tuple[str, Sequence[str]]], counts: Counter[str]
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """The pages as they come; ``counts["pages"]`` says how many came."""
+    """Yield the pages and count them in ``counts["pages"]``."""
     for page in pages:
         counts["pages"] += 1
         yield page
@@ -176,8 +180,8 @@ def _claims_below(folder: Path) -> list[FeverClaim]:
 def subject(claim: FeverClaim, pages: Mapping[str, Any]) -> str:
     """The page that decides a claim's split.
 
-    It is that of its evidence, else the longest title in it (of equally long ones the first), else
-    the claim itself.
+    It is the page of its first evidence, else the longest title among its words (of equally long
+    ones the first), else the claim's own id.
     """
     if claim.evidence:
         return claim.evidence[0][0]
@@ -191,7 +195,7 @@ def subject(claim: FeverClaim, pages: Mapping[str, Any]) -> str:
 
 
 def claims_of(documents: Iterable[Document]) -> Iterator[tuple[Document, FeverClaim]]:
-    """The claims among the documents, read back."""
+    """Each document that is a claim, with the claim that it was made of."""
     for document in documents:
         if document.id.startswith("claim:"):
             record = document.edits[0]
@@ -212,18 +216,19 @@ def pages_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
 
 
 def mapped(path: Path) -> np.ndarray:
-    """An array that stays on disk.
+    """Memory-map a .npy file.
 
-    Slices of a plain one are cheaper than those of ``np.memmap``.
+    ``asarray`` makes a plain array of the ``np.memmap``, whose slices are cheaper.
     """
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
 class Keys:
-    """Strings -> numbers on disk, in two memory-mapped arrays.
+    """A dictionary on disk from strings to their numbers (positions in a list).
 
-    ``hashes`` are sorted hashes of eight bytes, ``numbers`` the number of each. Two of a billion
-    strings share a hash with a probability of 3 %; of FEVER's 5.4 million, one in a million.
+    ``hashes`` is uint64 (strings,), sorted: a hash of eight bytes of each string; ``numbers`` is
+    int64 (strings,): its number. The strings themselves are not stored: among a billion, two share
+    a hash with a probability of 3 %; among FEVER's 5.4 million, of one in a million.
     """
 
     def __init__(self, stem: Path) -> None:
@@ -232,13 +237,13 @@ class Keys:
 
     @staticmethod
     def write(stem: Path, hashes: Sequence[int]) -> np.ndarray:
-        """Keep the places of the hashes, of equal ones the first.
+        """Write both arrays.
 
         Args:
             stem: of the names of both files.
-            hashes: in the order of their numbers.
+            hashes: of each string, in the order of their numbers; of equal ones the first counts.
 
-        Returns: the places, in the order of the hashes.
+        Returns: the numbers, in the order of the sorted hashes.
         """
         distinct, numbers = np.unique(np.asarray(hashes, dtype=np.uint64), return_index=True)
         np.save(f"{stem}_hashes.npy", distinct)
@@ -251,7 +256,7 @@ class Keys:
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
     def get(self, text: str) -> int | None:
-        """The number of a string, None where it is not known."""
+        """The number of a string; None for one that was not written."""
         key = np.uint64(self.hashed(text))
         row = int(np.searchsorted(self.hashes, key))
         if row == len(self.hashes) or self.hashes[row] != key:
@@ -260,9 +265,10 @@ class Keys:
 
 
 class PageFile(Mapping[str, Sequence[str]]):
-    """Pages by title, in the order of their file; they stay on disk.
+    """A mapping on disk from the titles of pages to their lines, in the order of the file.
 
-    So do the places where they begin in it (bytes) and their titles (see :class:`Keys`).
+    ``pages.jsonl`` has the pages, ``places.npy`` the byte at which each begins, int64 (pages + 1,)
+    with the file's end, and two arrays find a title's number (see :class:`Keys`).
     """
 
     FILES = ("pages.jsonl", "places.npy", "titles_hashes.npy", "titles_numbers.npy")
@@ -274,7 +280,7 @@ class PageFile(Mapping[str, Sequence[str]]):
 
     @classmethod
     def write(cls, folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> "PageFile":
-        """Write pages as they come; of pages with one title the first one stands."""
+        """Write pages (title, sentences) one by one; of those with one title the first stands."""
         folder.mkdir(parents=True, exist_ok=True)
         hashes = array("Q")
         starts = array("q", [0])  # of each page in the file, and the file's end
@@ -313,7 +319,7 @@ class PageFile(Mapping[str, Sequence[str]]):
         return (self.folder / "pages.jsonl").open("rb")
 
     def row(self, number: int) -> tuple[str, tuple[str, ...]]:
-        """Title and lines of the page that is the how many-th."""
+        """Title and lines of a page by its number, its position in the file from 0."""
         self._file.seek(int(self._starts[number]))
         row = json.loads(self._file.readline())
         return row["title"], tuple(row["lines"])
@@ -325,16 +331,17 @@ class PageFile(Mapping[str, Sequence[str]]):
                 yield row["title"], tuple(row["lines"])
 
 
-# Columns of a row that has one line of evidence; rows of one set share the first two.
+# Columns of FEVER as a table, in which a row has one line of evidence. Rows of one evidence set
+# share the first two.
 FLAT = ("evidence_annotation_id", "evidence_id", "evidence_wiki_url", "evidence_sentence_id")
 
 
 def read_claims(path: Path) -> Iterator[FeverClaim]:
-    """Claims of one file; the first evidence set of each stands for it.
+    """Claims of one file, each with the lines of its first evidence set.
 
-    A claim has ``evidence``, a list of sets of [annotation, evidence, page, line], as FEVER
-    publishes it, or one row for each line of evidence, with the columns :data:`FLAT`, as dataset
-    hubs have it. The latter come last.
+    Either a record has ``evidence``, a list of sets of [annotation, evidence, page, line], as FEVER
+    publishes it; or, as dataset hubs have it, there is a row for each line of evidence, with the
+    columns :data:`FLAT`. Claims of the second form are yielded last.
 
     Raises:
         InputError: a line without claim or label, evidence of another form, or rows of one id that
@@ -346,7 +353,7 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
         if not record.keys() & set(FLAT):
             yield FeverClaim(name, text, label, _first_set(record.get("evidence"), where))
             continue
-        # one row for each line: those of the first set are gathered
+        # a row for each line of evidence: gather those of the first set
         line = _flat_line(record, where)
         evidence_set = record.get("evidence_annotation_id"), record.get("evidence_id")
         claim = flat.get(name)
@@ -366,7 +373,7 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
 
 @dataclass(frozen=True)
 class _FlatClaim:
-    """A claim whose lines of evidence come row by row; those of its first set stand for it."""
+    """A claim whose lines of evidence come row by row; those of its first set are gathered."""
 
     text: str
     label: str
@@ -393,7 +400,7 @@ def _claim_head(record: Mapping[str, Any], where: str) -> tuple[str, str, str]:
 
 
 def _first_set(evidence: Any, where: str) -> tuple[Line, ...]:
-    """Pages and lines of the first set of evidence; none where it names no page."""
+    """Pages and lines of the first evidence set of a record; empty where it names no page."""
     name = f"{where}, evidence"
     sets = typed([] if evidence is None else evidence, list, name)
     if not sets:
@@ -413,9 +420,9 @@ def _first_set(evidence: Any, where: str) -> tuple[Line, ...]:
 
 
 def _flat_line(record: Mapping[str, Any], where: str) -> tuple[Line, ...]:
-    """Page and line of a row of flat columns.
+    """Page and line of a row with the columns ``FLAT``, as a tuple of one.
 
-    There is none where there is not enough information (an empty page, line -1).
+    It is empty where there is not enough information (an empty page, line -1).
     """
     page, line = record.get("evidence_wiki_url"), record.get("evidence_sentence_id")
     if page in (None, "") or line in (None, -1):
@@ -438,11 +445,9 @@ _NUMBER = re.compile(r"(\d{1,4})(?:\t|$)")
 
 
 def _numbered_lines(text: str, where: str) -> list[str]:
-    r"""Sentences at the places that their numbers give.
+    r"""The sentences of a page, so that index i has the sentence of number i.
 
-    A number that is left out is an empty sentence.
-
-    A line is its number, a tab, the sentence and, behind more tabs, its links. A sentence or a link
+    A number that is left out is an empty sentence. A line is its number, a tab, the sentence and, behind more tabs, its links. A sentence or a link
     with ``\n`` in it goes on in a row without the next number; the break becomes a blank.
 
     Raises InputError: text stands before the first number.
@@ -460,7 +465,8 @@ def _numbered_lines(text: str, where: str) -> list[str]:
     sentences: list[list[str]] = []
     for index, (row, number) in enumerate(zip(rows, numbers, strict=True)):
         expected = len(sentences)
-        # a larger number than the next skips lines, unless the next one is still to come
+        # A row with a larger number skips lines, unless the expected number is still to come: then
+        # it goes on with the sentence before, and happens to begin with a number.
         skips = number > expected and last_row.get(expected, -1) < index
         if number == expected or skips:
             while len(sentences) < number:
@@ -487,7 +493,7 @@ def title_of(spelt: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Brackets and colons as they were before FEVER's tokenizer."""
+    """Undo FEVER's tokenizer: brackets and colons in place of ``-LRB-`` and its kin."""
     for spelt, mark in BRACKETS.items():
         text = text.replace(spelt, mark)
     return text

@@ -47,7 +47,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextmanager
 def full_disk(path: Path) -> Iterator[None]:
-    """Say in a sentence where a disk is full.
+    """Turn the error of a full disk inside the ``with`` block into a sentence.
 
     Raises:
         ArtefactError: the block ran out of room, or of a quota.
@@ -65,7 +65,7 @@ def full_disk(path: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a scratch path beside ``path`` and move it there only if the block succeeds.
+    """Yield a scratch path beside ``path``; it replaces ``path`` only if the block succeeds.
 
     Raises:
         ArtefactError: the disk is full, or a file would take the place of a folder.
@@ -88,6 +88,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def _remove(path: Path) -> None:
+    """Remove a file, a link or a folder with all in it; a path of nothing is no error."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -95,7 +96,7 @@ def _remove(path: Path) -> None:
 
 
 def write_json(path: Path, record: Any) -> None:
-    """JSON with sorted keys, two spaces and one newline at the end.
+    """Write JSON with sorted keys, an indent of two spaces and a newline at the end.
 
     JSON has no nan and no infinity: null and "inf" stand for them.
     """
@@ -105,7 +106,7 @@ def write_json(path: Path, record: Any) -> None:
 
 
 def json_line(record: Any) -> str:
-    """The same on one line without spaces."""
+    """A record as :func:`write_json` writes it, on one line without spaces."""
     plain = _plain(record)
     return json.dumps(
         plain, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
@@ -144,7 +145,10 @@ def read_yaml(path: Path) -> Any:
 
 
 def _refuse_deep_nesting(text: str) -> None:
-    """Raises ValueError: deeper than ``DEEPEST``. Events are parsed without recursion."""
+    """Check, without recursion, that a YAML text is not nested deeper than ``DEEPEST``.
+
+    Raises ValueError: it is.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=YamlReader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -169,7 +173,10 @@ def _yaml_content(path: Path, text: str) -> Any:
 
 
 def _refuse_repeated_keys(path: Path, root: yaml.Node) -> None:
-    """Raises InputError: a mapping has a key twice, of which YAML's loader would take the last."""
+    """Check every mapping of a YAML file: the loader would take the last of two equal keys.
+
+    Raises InputError: a mapping has a key twice.
+    """
     waiting = [root]
     seen = set[int]()
     while waiting:
@@ -185,7 +192,7 @@ def _refuse_repeated_keys(path: Path, root: yaml.Node) -> None:
 
 
 def _refuse_repeated_keys_of(path: Path, mapping: yaml.MappingNode) -> None:
-    """The same for one mapping, without what lies below it."""
+    """Check one mapping, without those inside it. Raises InputError: it has a key twice."""
     keys = set[tuple[str, str]]()
     for node, _ in mapping.value:
         if not isinstance(node, yaml.ScalarNode):
@@ -200,7 +207,7 @@ def _refuse_repeated_keys_of(path: Path, mapping: yaml.MappingNode) -> None:
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:
-    """One JSON object a line, keys sorted.
+    """Write documents as JSON lines, keys sorted.
 
     Returns:
         How many were written.
@@ -250,7 +257,7 @@ def read_documents(path: Path) -> list[Document]:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Compressed npz without pickle; equal arrays give equal bytes.
+    """Write a compressed npz without pickle; equal arrays give equal bytes.
 
     Raises:
         ArtefactError: an array holds objects.
@@ -284,7 +291,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-# What reads the head of an array: shape, order and type.
+# Functions that read the head of a .npy entry (shape, order, type), by its format's version.
 _ARRAY_HEADS: Mapping[tuple[int, int], Callable[[Any], tuple]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -292,12 +299,12 @@ _ARRAY_HEADS: Mapping[tuple[int, int], Callable[[Any], tuple]] = {
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
-    """One array of an archive.
+    """Read one array of an npz archive.
 
     Raises:
         ValueError: encrypted, no array, or one of another size than its head says.
     """
-    if entry.flag_bits & 1:
+    if entry.flag_bits & 1:  # the bit of encryption
         raise ValueError(f"{entry.filename} is encrypted")
     # 1. Check its head, so that a damaged one cannot ask for terabytes.
     with archive.open(entry) as file:
@@ -318,13 +325,15 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
 def save_fitted(
     folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]
 ) -> None:
-    """A fitted model as ``<stem>.npz`` and ``<stem>.json`` in a folder.
+    """Write a fitted model as ``<stem>.npz`` and ``<stem>.json`` into a folder.
+
+    The bytes depend on arrays and record alone.
 
     Args:
         folder: made where it is absent.
-        stem: of both names.
+        stem: of both files' names.
         arrays: by name; none is pickled.
-        record: as JSON has it. The bytes depend on arrays and record alone.
+        record: plain data for the JSON file.
     """
     folder = Path(folder)
     text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
@@ -341,7 +350,7 @@ def load_fitted(
 
     Args:
         folder: with both files.
-        stem: of both names.
+        stem: of both files' names.
         what: names the model in errors.
 
     Raises:
@@ -361,7 +370,7 @@ def load_fitted(
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> int:
-    """``documents.jsonl``, ``truth.npz`` and ``facts.json`` in one folder, all or nothing.
+    """Write ``documents.jsonl``, ``truth.npz`` and ``facts.json`` in a folder, all or nothing.
 
     Returns:
         How many documents were written.
@@ -393,7 +402,7 @@ def read_corpus(folder: Path) -> Corpus:
 
 
 def write_predictions(path: Path, predictions: Predictions) -> None:
-    """Predictions as one npz; the unit ids and splits are two more arrays."""
+    """Write predictions as one npz; the unit ids and splits are two more arrays."""
     ids = {
         "unit_ids": np.array(predictions.unit_ids, dtype=np.str_),
         "splits": np.array(predictions.splits, dtype=np.str_),
@@ -424,6 +433,7 @@ def read_predictions(path: Path) -> Predictions:
 
 
 def _existing(path: Path) -> Path:
+    """The path of a file. Raises ArtefactError: there is no file, or a folder."""
     if path.is_dir():
         raise ArtefactError(
             f"{path}: a folder stands where a file is needed; "
@@ -459,24 +469,26 @@ def _numbers(value: Any) -> Any:
 
 
 def append_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Add the records of finished work to a file.
+    """Append records of finished work to a JSON-lines file.
 
-    A kill tears at most the last line, whose work is done again.
+    A killed process leaves at most the last line torn; :func:`read_lines` skips it, so that its
+    work is done again.
     """
     with full_disk(path), _appendable(path) as file:
         lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
-        if _ends_in_a_line(file):
+        if _last_line_is_torn(file):
             lines.insert(0, "\n")
         file.write("".join(lines).encode())
 
 
 def _appendable(path: Path) -> BinaryIO:
+    """Open a file for appending and reading; it is made, with its folder, where it is absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("ab+")
 
 
-def _ends_in_a_line(file: BinaryIO) -> bool:
-    """Whether the last line of a file has no line end, since what wrote it was killed."""
+def _last_line_is_torn(file: BinaryIO) -> bool:
+    """Whether the last line of a file has no line end, since the process was killed."""
     if file.tell() == 0:
         return False
     file.seek(-1, os.SEEK_END)

@@ -28,7 +28,7 @@ INVERSE = {
 
 
 def _by_name(names_by_kind: Mapping[int, str]) -> dict[str, int]:
-    """The kind of link that each name stands for."""
+    """Invert a table: name of a relation -> kind of link, from kind -> names parted by blanks."""
     kinds = {}
     for kind, names in names_by_kind.items():
         kinds.update(dict.fromkeys(names.split(), kind))
@@ -115,7 +115,7 @@ class Lexicon:
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """(synsets,) the words of each synset."""
+        """The words of each synset, in the order of ``synsets``."""
         rows: list[list[str]] = [[] for _ in self.synsets]
         for word, synset in zip(self.sense_words, self.sense_synsets.tolist(), strict=True):
             rows[synset].append(word)
@@ -134,7 +134,7 @@ class Lexicon:
         return table
 
     def targets(self, *kinds: int) -> list[list[int]]:
-        """(synsets,) targets of each synset's links of these kinds."""
+        """For each synset, in their order, the synsets that its links of some kinds lead to."""
         rows: list[list[int]] = [[] for _ in self.synsets]
         for source, kind, target in self.links.tolist():
             if kind in kinds:
@@ -142,10 +142,10 @@ class Lexicon:
         return rows
 
     def noun_lemmas(self, word: str) -> tuple[str, ...]:
-        """Noun entries that a word form may stand for.
+        """Noun lemmas of the lexicon that a word form may belong to.
 
-        They are the form itself, what it is an irregular form of, and what the detachment rules
-        make of it.
+        They are the form itself, the lemma of an irregular form, and the form with its ending
+        replaced by ``NOUN_ENDINGS``.
         """
         form = _plain(word.lower())
         candidates = [form, self.irregular.get(form, form)]
@@ -185,6 +185,7 @@ class Lexicon:
 
 
 def _array_name(table: str) -> str:
+    """The name of a table of a lexicon among arrays of predictions."""
     return f"lexicon_{table}_names"
 
 
@@ -216,7 +217,7 @@ def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
 
 
 def closed_links(links: Iterable[tuple[int, int, int]]) -> np.ndarray:
-    """Links with their inverses, sorted, each once; int64 (links, 3)."""
+    """Links (source, kind, target) with their inverses, sorted, each once; int64 (links, 3)."""
     closed = set()
     for source, kind, target in links:
         closed.add((source, kind, target))
@@ -241,9 +242,9 @@ def read_lmf(path: Path) -> Lexicon:
         raise InputError(
             f"{path}: got zero Synset elements, at least one is needed; is it WN-LMF ({root.tag})?"
         )
-    parts, glosses = [], []
+    parts_of_speech, glosses = [], []
     for node in nodes:
-        parts.append(node.get("partOfSpeech", "n"))
+        parts_of_speech.append(node.get("partOfSpeech", "n"))
         glosses.append(" ; ".join(part.text or "" for part in node.iter("Definition")))
     # 2. Their links.
     links = _lmf_links(root, numbers, path)
@@ -262,7 +263,7 @@ def read_lmf(path: Path) -> Lexicon:
             irregular[form.get("writtenForm", "").lower()] = lemma
     return Lexicon(
         tuple(numbers),
-        tuple(parts),
+        tuple(parts_of_speech),
         tuple(glosses),
         links,
         tuple(words),
@@ -274,7 +275,7 @@ def read_lmf(path: Path) -> Lexicon:
 
 def _lmf_links(root: ElementTree.Element, numbers: Mapping[str, int], path: Path) -> np.ndarray:
     """Links between the synsets of a WN-LMF file, int64 (links, 3)."""
-    # The attribute that names the synset of an element with relations.
+    # Elements that may have relations, each with its attribute that names the synset.
     sources = [(synset, "id") for synset in root.iter("Synset")]
     synset_of_sense: dict[str, str] = {}
     for sense in root.iter("Sense"):
@@ -294,6 +295,7 @@ def _lmf_links(root: ElementTree.Element, numbers: Mapping[str, int], path: Path
 
 
 def _synset_number(name: str, numbers: Mapping[str, int], path: Path) -> int:
+    """The number of a synset by its id. Raises InputError: the file ``path`` has no such synset."""
     if name not in numbers:
         raise InputError(
             f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link"
@@ -302,7 +304,7 @@ def _synset_number(name: str, numbers: Mapping[str, int], path: Path) -> int:
 
 
 def _lemma(entry: ElementTree.Element) -> str:
-    """The word of an entry, in lower case and with blanks; empty where none is written."""
+    """The word of an entry, in lower case and with blanks; empty where the entry has no lemma."""
     lemma = entry.find("Lemma")
     if lemma is None:
         return ""
@@ -315,7 +317,7 @@ def _plain(word: str) -> str:
 
 
 def _tagged(sense: ElementTree.Element, path: Path) -> int:
-    """How often a sense was tagged, over all its counts."""
+    """How often a sense was tagged in text: the sum of its Count elements."""
     where = f"{path}: Count of sense {sense.get('id')!r}"
     return sum(whole_number(count.text or "0", where) for count in sense.iter("Count"))
 
@@ -359,7 +361,7 @@ def read_wordnet(folder: Path) -> Lexicon:
                     "fetch the folder again"
                 )
             links.append((numbers[synset.key], kind, numbers[target]))
-    # 3. Senses by word, those of a word by their numbers; one without a number comes last.
+    # 3. Senses by word, those of a word by their numbers; 99 puts one without a number last.
     sense_counts = _sense_counts(folder / "index.sense")
     senses = []
     for number, synset in enumerate(synsets):
@@ -385,7 +387,7 @@ def read_wordnet(folder: Path) -> Lexicon:
 
 
 def _sense_counts(path: Path) -> dict[tuple[str, SynsetKey], tuple[int, int]]:
-    """(word, synset key) -> sense number and tagged occurrences."""
+    """Read ``index.sense``: (word, synset key) -> (sense number, tagged occurrences)."""
     counts = {}
     for number, fields in _fields(path):
         where = f"{path}:{number}"
@@ -400,8 +402,8 @@ def _sense_counts(path: Path) -> dict[tuple[str, SynsetKey], tuple[int, int]]:
                 f"{where}: {sense!r:.60} names no part of speech; fetch the file again"
             )
         part = "nvara"[int(rest[0]) - 1]  # a satellite, 5, stands among the adjectives
-        tagged = whole_number(sense_number, where), whole_number(count, where)
-        counts[_plain(word), (part, offset)] = tagged
+        number_and_count = whole_number(sense_number, where), whole_number(count, where)
+        counts[_plain(word), (part, offset)] = number_and_count
     return counts
 
 
@@ -415,8 +417,8 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _synsets(path: Path, part: str) -> Iterator[_Synset]:
     """The synsets of a data file, wndb(5WN).
 
-    A line holds ``offset file kind count``, so many times ``word id``, ``count``, so many times
-    ``sign offset kind words``, and behind ``|`` the gloss.
+    A line holds ``offset file kind count``, ``count`` times ``word id``, another ``count``, that
+    many times ``sign offset kind words`` (pointers), and behind ``|`` the gloss.
     """
     if not path.is_file():
         raise InputError(
@@ -424,7 +426,7 @@ def _synsets(path: Path, part: str) -> Iterator[_Synset]:
         )
     for number, line in enumerate(text_lines(path), 1):
         if line.startswith("  ") or not line:
-            continue  # the licence
+            continue  # the lines of the licence are indented
         head, _, gloss = line.partition(" | ")
         fields = head.split(" ")
         where = f"{path}:{number}"
@@ -453,6 +455,7 @@ def _synsets(path: Path, part: str) -> Iterator[_Synset]:
 
 
 def _hexadecimal(text: str, where: str) -> int:
+    """The number of words of a synset. Raises InputError: no one or two hexadecimal digits."""
     if not re.fullmatch("[0-9a-fA-F]{1,2}", text):
         raise InputError(
             f"{where}: {text!r:.40} counts no words; "
@@ -468,7 +471,7 @@ NOTHING = Lexicon(
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """A lexicon whose words are looked up and whose links are walked; both are remembered."""
+    """A lexicon with cached look-ups: senses of words, and distances along links."""
 
     lexicon: Lexicon = field(default=NOTHING, repr=False)
     _targets: dict = field(default_factory=dict, repr=False, compare=False)
@@ -500,13 +503,13 @@ class Taxonomy:
         return self._walks[key]
 
     def information_content(self, counts: Mapping[str, float]) -> np.ndarray:
-        r"""$-\log p(c)$ of every synset (Resnik 1995).
+        r"""Information content $-\log p(c)$ of every synset $c$ (Resnik 1995).
 
-        A word's count goes to each of its noun senses and to all that lies above it, once however
-        many paths lead there. $p$ divides by the summed direct counts.
+        A word's count goes to each of its noun senses and to all synsets above these, once however
+        many paths lead there. $p(c)$ is the synset's count over the summed direct counts.
 
         Args:
-            counts: of each word.
+            counts: how often each word occurs in some texts.
 
         Returns:
             float64 (synsets,), in nats; infinity for other parts of speech.
@@ -517,18 +520,18 @@ class Taxonomy:
         for word, count in counts.items():
             direct[list(self.senses(word))] += count
         # 2. What is counted at or below each synset.
-        below = np.zeros(len(direct))
+        counts_below = np.zeros(len(direct))
         for synset in np.flatnonzero(nouns).tolist():
-            below[list(self.walk(synset, HYPERNYM))] += direct[synset]
+            counts_below[list(self.walk(synset, HYPERNYM))] += direct[synset]
         with np.errstate(divide="ignore"):
-            return -np.log(below / max(direct.sum(), 1e-300))
+            return -np.log(counts_below / max(direct.sum(), 1e-300))
 
     def shared_content(self, content: np.ndarray, synsets: Sequence[int]) -> np.ndarray:
         """Content of the most informative common subsumer of every two synsets.
 
         Args:
-            content: of every synset of the word net, float (synsets of the word net,).
-            synsets: those that are compared.
+            content: of every synset of the word net, float (synsets of the word net,), in nats.
+            synsets: the numbers of those that are compared.
 
         Returns:
             float64 (synsets, synsets); 0 where two have no common subsumer.
@@ -538,7 +541,7 @@ class Taxonomy:
         for row, synset in enumerate(synsets):
             for subsumer in self.walk(synset, HYPERNYM):
                 rows_below[subsumer].append(row)
-        # 2. The most informative subsumer is the last to enter its content.
+        # 2. Subsumers enter their content by rising content, so the most informative one stays.
         shared = np.zeros((len(synsets), len(synsets)))
         for subsumer in sorted(rows_below, key=content.__getitem__):
             rows = rows_below[subsumer]
@@ -547,7 +550,7 @@ class Taxonomy:
 
     @cached_property
     def links(self) -> dict[int, list[tuple[int, int]]]:
-        """Kind and target of each link, by source."""
+        """Source synset -> (kind, target) of each of its links."""
         by_source: dict[int, list[tuple[int, int]]] = {}
         for source, kind, target in self.lexicon.links.tolist():
             by_source.setdefault(source, []).append((kind, target))
@@ -555,7 +558,13 @@ class Taxonomy:
 
 
 def _distances(start: int, targets: Sequence[Sequence[int]], limit: int | None) -> dict[int, int]:
-    """Numbers of links from a synset to all that can be reached, found breadth first."""
+    """Breadth-first search: synset -> fewest links from ``start``.
+
+    Args:
+        start: a synset, at distance 0.
+        targets: of each synset, the synsets that its links lead to.
+        limit: largest distance that is searched; None for no limit.
+    """
     distance = {start: 0}
     frontier = [start]
     steps = 0

@@ -131,7 +131,7 @@ _QUOTE_APART = re.compile(r"\s\"(?=\s|$)")
 _CLOSING_QUOTE_APART = re.compile(r"\s(?:\"|''|”)\s")
 
 
-# Sentences of texts that were read already: starts and ends by turns, under a digest of the text.
+# Cache: digest of a text -> its sentences' offsets: start, end, start, end, ...
 _remembered: dict[bytes, "array[int]"] = {}
 
 
@@ -140,7 +140,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
     White space around a sentence is no part of it.
     """
-    # Many a critic asks for the same texts.
+    # Several critics cut the same texts, so results are cached.
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     offsets = _remembered.get(digest)
     if offsets is None:
@@ -148,12 +148,11 @@ def sentences(text: str) -> list[tuple[int, int]]:
             _remembered.clear()
         offsets = array("q", itertools.chain.from_iterable(_spans(text)))
         _remembered[digest] = offsets
-    by_turns = iter(offsets)
-    return list(zip(by_turns, by_turns, strict=True))
+    return list(zip(offsets[::2], offsets[1::2], strict=True))
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """As :func:`sentences`, found anew."""
+    """Cut a text into sentences: :func:`sentences` without its cache."""
     caseless = text == text.lower()
     spans: list[tuple[int, int]] = []
     start = _next_visible(text, 0)
@@ -174,9 +173,9 @@ def _sentence_end(text: str, start: int, stop: re.Match[str], caseless: bool) ->
     """Where the sentence that begins at ``start`` ends if it ends at this stop, else None.
 
     Args:
-        text: the whole.
-        start: of the sentence, in characters.
-        stop: a match of ``_STOP`` behind it.
+        text: the whole text.
+        start: of the sentence, a character offset.
+        stop: a match of ``_STOP`` behind ``start``.
         caseless: whether the text has no capitals at all, so that a small letter says nothing of
             where sentences begin.
     """
@@ -210,11 +209,12 @@ def _sentence_end(text: str, start: int, stop: re.Match[str], caseless: bool) ->
 
 
 def sentence_texts(text: str) -> list[str]:
-    """The sentences themselves."""
+    """The sentences of a text as strings."""
     return [text[start:end] for start, end in sentences(text)]
 
 
 def _next_visible(text: str, position: int) -> int:
+    """Offset of the next character from ``position`` on that is no white space; else the end."""
     visible = _VISIBLE.search(text, position)
     return visible.start() if visible else len(text)
 
@@ -227,10 +227,9 @@ def _last_visible(text: str, start: int, position: int) -> str:
 
 
 def _continues(text: str, end: int) -> bool:
-    """Whether what follows a stop in the same paragraph cannot begin a sentence, as a comma.
+    """Whether a stop is followed, in its paragraph, by a sign that begins no sentence: a comma.
 
-    Neither can Japanese "と" behind a closing bracket: it says that the quotation is what somebody
-    said or thought, and the sentence goes on.
+    Nor does Japanese "と" behind a closing bracket begin one: it marks the bracket as a quotation.
     """
     following = _next_visible(text, end)
     if following == len(text) or _BLANK_LINE.match(text, end, following):
@@ -276,9 +275,9 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
     The first of these rules that has an answer decides.
 
     Args:
-        text: the whole.
-        start: of the sentence.
-        stop: its marks and what closes behind them, quotation marks and brackets.
+        text: the whole text.
+        start: of the sentence, a character offset.
+        stop: a match of ``_STOP``: marks, then quotation marks and brackets that close.
         caseless: as of :func:`_sentence_end`.
     """
     position, end = stop.span()
@@ -411,10 +410,10 @@ def _full_stop_ends(
     answer: what is special goes before what is general.
 
     Args:
-        text: the whole; the paragraph goes on behind ``end``.
-        start: of the sentence.
-        position: of the full stop.
-        end: behind it and what belongs to it, as reference marks.
+        text: the whole text; the paragraph goes on behind ``end``.
+        start: of the sentence, a character offset.
+        position: offset of the full stop.
+        end: offset behind the full stop and what belongs to it, such as reference marks.
         after: the next word, empty where none is near.
         caseless: as of :func:`_sentence_end`.
     """
@@ -481,7 +480,7 @@ def _full_stop_ends(
 
 
 def _in_list(text: str, start: int, position: int) -> bool:
-    """Whether what stands at ``position`` begins a line below one that begins as an item does.
+    """Whether ``position`` begins a line of a list, below a line that begins with an item's sign.
 
     "1. One thing\\n2. Another" is a list whose items have no stops: its second number ends nothing.
     """
@@ -494,7 +493,10 @@ def _in_list(text: str, start: int, position: int) -> bool:
 
 
 def _one_phrase(opening: str) -> bool:
-    """Whether the words that open a sentence are a preposition and its noun: "In the U.S"."""
+    """Whether a sentence's opening is a preposition with its noun, as "In the U.S" is.
+
+    It has at most six words and no comma.
+    """
     words = opening.split()
     short = len(words) <= 6 and "," not in opening
     return short and CLOSED.get(words[0].lower()) == "preposition"
@@ -519,7 +521,7 @@ def spacy_sentences(text: str) -> list[str]:
 
 @functools.cache
 def spacy_pipeline(model: str) -> Any:
-    """An installed pipeline of spaCy. Raises BadInput: spaCy or the model is not installed."""
+    """Load an installed spaCy model. Raises BadInput: spaCy or the model is not installed."""
     try:
         import spacy
 
@@ -538,19 +540,19 @@ SPLITTERS: Mapping[str, Callable[[str], list[str]]] = {
 
 
 def joined(pieces: Sequence[str], splitter: str) -> str:
-    """A text whose sentences are ``pieces``.
+    """Join sentences to a text that a splitter cuts into the same sentences.
 
-    One blank stands between two, and a blank line where they would read as one.
+    A blank joins two; a blank line does where the splitter would not cut at a blank.
 
     Args:
         pieces: sentences.
-        splitter: a name in ``SPLITTERS``; it decides what reads as one.
+        splitter: a name in ``SPLITTERS``.
     """
     split = SPLITTERS[splitter]
     text = ""
     for before, piece in itertools.pairwise(["", *pieces]):
         if before:
-            apart = len(split(f"{before} {piece}")) > len(split(before))
-            text += " " if apart else PARAGRAPH_BREAK
+            is_cut = len(split(f"{before} {piece}")) > len(split(before))
+            text += " " if is_cut else PARAGRAPH_BREAK
         text += piece
     return text

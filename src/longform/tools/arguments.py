@@ -28,7 +28,7 @@ SEPARATORS = ("eos", "strip", "literal")
 
 
 def add_commands(verbs: Any) -> None:
-    """Add the commands to the parsers of ``longform``."""
+    """Add the commands for any model to ``verbs``, the subparsers of ``longform``."""
     suites = "judge a language model by suites of minimal pairs"
     _suites(add_command(verbs, "suites", suites, "longform suites smollm2 pairs.csv"))
     generate = "let a language model write, with any decoder"
@@ -43,7 +43,17 @@ def add_commands(verbs: Any) -> None:
 
 
 def add_command(verbs: Any, name: str, purpose: str, example: str = "") -> argparse.ArgumentParser:
-    """A command whose ``--help`` says what it is for, and shows one line that runs it."""
+    """Add a command; its ``--help`` says what it is for, and shows one line that runs it.
+
+    Args:
+        verbs: the subparsers of ``longform``.
+        name: of the command.
+        purpose: a sentence without its capital and its full stop.
+        example: a command line; empty for none.
+
+    Returns:
+        The command's parser, for its arguments.
+    """
     epilog = f"Example: {example}" if example else None
     sentence = f"{purpose[:1].upper()}{purpose[1:]}."
     parser: argparse.ArgumentParser = verbs.add_parser(
@@ -117,10 +127,15 @@ def _generate(parser: argparse.ArgumentParser) -> None:
         default=16,
         help="continuations written side by side; no text depends on it (default: 16)",
     )
-    _common(parser, "folder for a .jsonl file of each decoder (default: writing)", Path("writing"))
+    _common(
+        parser,
+        out="folder for a .jsonl file of each decoder (default: writing)",
+        default=Path("writing"),
+    )
 
 
 def _verify(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``longform verify``."""
     add = parser.add_argument
     add(
         "texts",
@@ -139,7 +154,11 @@ def _verify(parser: argparse.ArgumentParser) -> None:
         help="model that says whether a line supports a sentence: a folder, or OWNER/NAME@COMMIT "
         "of the hub; needed unless --pages is a trained checker",
     )
-    _common(parser, "folder for every sentence's verdict (default: verified)", Path("verified"))
+    _common(
+        parser,
+        out="folder for every sentence's verdict (default: verified)",
+        default=Path("verified"),
+    )
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
@@ -158,6 +177,13 @@ def _common(
     out: str = "also write the result as JSON into this file",
     default: Path | None = None,
 ) -> None:
+    """Arguments of every command for a model: --plan, --json, --seed and --out.
+
+    Args:
+        parser: of the command.
+        out: help for --out.
+        default: of --out; None writes no file.
+    """
     add = parser.add_argument
     add(
         "--plan",

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from longform.critics.surprisal.read import Encoder
     from longform.language_models.log_probs import LogProbReader
 
-DRAWS = 100  # of each item's floors: a share of 1,000 items is then exact to .002
-TIE = 1e-9  # bits: what decides between equal values, far below what a model rounds
+DRAWS = 100  # draws for each item's floors: the mean over 1,000 items is then exact to .002
+TIE = 1e-9  # bits: noise that decides between equal values, far below a model's rounding
 UNTRAINED = "untrained"
 ONE_DECIMAL = 100_000  # parameters from which millions have a first decimal that is not 0
-TRIED_TOKENS = 512  # that are read for the plan's guess of the time
+TRIED_TOKENS = 512  # tokens that are read to estimate the time
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,13 @@ class SuiteResult:
 
     Attributes:
         suite: its name.
-        items: items that were read, copies of others counted once; ``excluded`` are those longer
-            than the model's window or empty, ``copies`` those that say what another one says, in a
-            pool what one of another suite says.
+        items: number of items that were read, copies of others not counted.
+        excluded: number of items that are empty or longer than the model's window.
+        copies: number of items with the text of another item; in a pool, of one of another suite.
         accuracy: share of items whose predictions hold.
-        low, high: Wilson's 95 % interval of it.
-        chance, token_count, without_context: floors; nan where a suite has none.
+        low, high: Wilson's 95 % interval of the accuracy.
+        chance, token_count, without_context: floors: shares of items that pass without
+            understanding (see above); nan where a suite has none.
         p_value: of McNemar's exact test against the other model; nan without one, or where both
             answer alike.
     """
@@ -104,7 +105,7 @@ class SuitesReport:
         return frame([asdict(result) for result in self.results])
 
     def to_record(self) -> dict[str, Any]:
-        """Plain data for JSON; what is no number is None."""
+        """Plain data for JSON, with null for nan."""
         rows = []
         for result in self.results:
             row = asdict(result)
@@ -121,7 +122,7 @@ class SuitesReport:
         }
 
     def markdown(self) -> str:
-        """A table with a line on what its columns mean."""
+        """A Markdown table, a row for each suite, with notes on its columns."""
         header = ["suite", "items", "accuracy", "chance", "token count", "without context"]
         if self.against:
             header.append(f"p against {self.against}")
@@ -149,11 +150,12 @@ class SuitesReport:
 
 
 def _copies(number: int) -> str:
+    """``1 copy``, ``2 copies``."""
     return counted(number, "copy", "copies")
 
 
 def _remark(result: SuiteResult) -> str:
-    """What a reader of a suite's row should know: floors not passed, items left out or twice."""
+    """The remark in a suite's row: an interval not above its floors, items left out, copies."""
     floors = np.array([result.chance, result.token_count, result.without_context])
     measured = floors[~np.isnan(floors)]
     highest = max(measured.tolist(), default=math.nan)
@@ -169,15 +171,15 @@ def _remark(result: SuiteResult) -> str:
 
 @dataclass(frozen=True)
 class SuitesPlan:
-    """What judging will read, and how long it will take.
+    """What :func:`judge_suites` will read, and how long it will take.
 
     Attributes:
         model: its name.
-        parameters: of the network.
-        suites, items, tokens: that will be read, floors included.
-        excluded: items that are left out, because the model cannot read them whole.
-        copies: items that are left out, because another one says the same.
-        seconds: a guess, from the time of a few hundred tokens.
+        parameters: number of the network's parameters.
+        suites, items, tokens: how many will be read; tokens with those of the floors.
+        excluded: number of items that are left out, because the model cannot read them whole.
+        copies: number of items that are left out, because another one has the same text.
+        seconds: an estimate, from the time of a few hundred tokens.
     """
 
     model: str
@@ -207,7 +209,14 @@ class SuitesPlan:
 
 @dataclass(frozen=True)
 class OpenedReader:
-    """A model that was tried, ready to read suites."""
+    """A language model whose weights are loaded, ready to read suites.
+
+    Attributes:
+        model: its name and where it lies.
+        network: the PyTorch model.
+        encoder: turns items into token ids.
+        reader: computes the log-probabilities of tokens.
+    """
 
     model: NamedModel
     network: Any
@@ -218,9 +227,10 @@ class OpenedReader:
     def of(
         cls, model: NamedModel, ends: str, separator: str, untrained: bool = False
     ) -> "OpenedReader":
-        """Open a model and try it.
+        """Open a model and try it on a short text.
 
         Args:
+            model: which one.
             ends, separator: of :class:`longform.critics.surprisal.read.Encoder`.
             untrained: give the network new random weights.
 
@@ -250,7 +260,7 @@ class OpenedReader:
         from longform.language_models import capacity
 
         window = capacity.positions(self.network)
-        chosen, excluded = [], {}
+        readable, excluded = [], {}
         for suite in suites:
             # An item stays where all its conditions have a token to predict and fit the window.
             items = []
@@ -260,14 +270,14 @@ class OpenedReader:
                     items.append(item)
             excluded[suite.name] = len(suite.items) - len(items)
             if items:
-                chosen.append(replace(suite, items=tuple(items)))
-        if not chosen:
+                readable.append(replace(suite, items=tuple(items)))
+        if not readable:
             room = "any number of tokens" if window is None else counted(window, "token")
             raise InputError(
                 f"{self.model.name} reads {room}, and no item of "
                 f"{counted(len(suites), 'suite')} fits; shorten the texts or take another model"
             )
-        return chosen, excluded
+        return readable, excluded
 
     def _lengths(self, conditions: Iterable[Condition]) -> list[int]:
         """How many tokens each condition has."""
@@ -283,13 +293,13 @@ class OpenedReader:
         return sum(self._lengths(condition for _, _, condition in conditions_of(suites)))
 
     def read(self, suites: Sequence[Suite]) -> list[ReadItem]:
-        """The bits of every item."""
+        """Read every item: the surprisal in bits of each token, by condition and region."""
         from longform.critics.surprisal.read import suite_predictions
 
         return units_from_predictions(suite_predictions(suites, self.encoder, self.reader))
 
     def seconds_per_token(self) -> float:
-        """Measured on some hundred tokens."""
+        """Seconds that the model needs for a token, measured on ``TRIED_TOKENS`` tokens."""
         from longform.language_models import capacity
         from longform.language_models.trial import trial_row
 
@@ -297,15 +307,16 @@ class OpenedReader:
         length = capacity.window_size(self.network, len(row))
         rows = []
         for number in range(TRIED_TOKENS // length):
+            # Another first token in each row: the reader reads equal rows only once.
             first = number % capacity.vocabulary_size(self.network)
-            rows.append((first, *row[1:length]))  # rows that differ, so that none is read only once
+            rows.append((first, *row[1:length]))
         start = time.monotonic()
         self.reader.read(rows)
         return (time.monotonic() - start) / (len(rows) * length)
 
 
 def _untrained(network: Any) -> Any:
-    """A network of the same shape with seeded random weights, placed likewise."""
+    """A network of the same architecture, device and dtype with seeded random weights."""
     import torch
 
     torch.manual_seed(SEED)
@@ -335,37 +346,39 @@ def judge_suites(
             says, the mean for beyer2021's suites and the sum for a table's pairs.
         ends, separator: of :class:`longform.critics.surprisal.read.Encoder`.
         seed: of shuffles and floors.
-        announce: is told the plan before the work.
+        announce: called with the plan before the work; by default it prints one line.
 
     Raises:
         BadInput: a model, a suite or a setting that cannot be used.
     """
     prepared = _prepared(model, suites, metric, ends, separator, seed)
-    plan, opened, chosen, excluded, copies, bare = prepared
+    plan, opened, readable, excluded, copies, bare_suites = prepared
     announce(plan)
     # 1. The model reads every item, and again without context for that floor.
-    items = opened.read(chosen)
-    alone = {}
-    if bare:
-        for item in opened.read(bare):
-            alone[item.unit_id] = item
+    items = opened.read(readable)
+    read_without_context = {}
+    if bare_suites:
+        for item in opened.read(bare_suites):
+            read_without_context[item.unit_id] = item
     # 2. The second model reads what both can read.
     critic = SuiteAccuracy()
-    other = ""
+    other_name = ""
     if against is not None:
         untrained = str(against) == UNTRAINED
         second = opened.model if untrained else named_model(against)
         other_reader = OpenedReader.of(second, ends, separator, untrained)
-        shared, _ = other_reader.readable(chosen)
+        shared, _ = other_reader.readable(readable)
         critic = critic.against(other_reader.read(shared))
-        other = UNTRAINED if untrained else second.name
+        other_name = UNTRAINED if untrained else second.name
     # 3. A result for each suite that was read.
-    results = _results(critic, items, alone, excluded, copies, seed, texts_of(chosen))
+    results = _results(
+        critic, items, read_without_context, excluded, copies, seed, texts_of(readable)
+    )
     left_out = set(excluded)
-    left_out.difference_update(suite.name for suite in chosen)
+    left_out.difference_update(suite.name for suite in readable)
     signature = f"accuracy; ends={ends}; separator={separator}; seed={seed}; longform {__version__}"
     return SuitesReport(
-        opened.model.name, other, tuple(results), tuple(sorted(left_out)), signature
+        opened.model.name, other_name, tuple(results), tuple(sorted(left_out)), signature
     )
 
 
@@ -382,19 +395,20 @@ def plan_suites(
     return _prepared(model, suites, metric, ends, separator, seed).plan
 
 
-ItemText = tuple[tuple[str, int, str], ...]  # a condition, a region's number and its text each
+ItemText = tuple[tuple[str, int, str], ...]  # (condition, region's number, text) of each region
 
 
 class _Prepared(NamedTuple):
-    """What is to be read.
+    """A model and the suites that it will read.
 
     Attributes:
-        plan: how much it is, and how long it takes.
+        plan: how much it will read, and how long it takes.
         opened: the model.
-        suites: of items that the model can read, without copies.
-        excluded: items of each suite that the model cannot read.
-        copies: items of each suite that ask what an earlier one asks.
-        without_context: the suites that have a form without context, in that form.
+        suites: with those of their items that the model can read, without copies.
+        excluded: suite's name -> number of items that the model cannot read.
+        copies: suite's name -> number of items with the text of an earlier item.
+        without_context: the suites without the regions before the judged one, where that is
+            possible (see :func:`without_context`).
     """
 
     plan: SuitesPlan
@@ -413,7 +427,7 @@ def _prepared(
     separator: str,
     seed: int,
 ) -> _Prepared:
-    """The opened model and what it can read of suites; arguments as of :func:`judge_suites`."""
+    """Open the model and choose what it can read; arguments as of :func:`judge_suites`."""
     # 1. Suites first: a misspelt file should not wait for a network.
     opened_suites, names = list[Suite](), list[str | Path]()
     for suite_or_name in [suites] if isinstance(suites, str | Path) else suites:
@@ -433,29 +447,29 @@ def _prepared(
     copies = {}
     for suite, shorter in zip(opened_suites, distinct, strict=True):
         copies[suite.name] = len(suite.items) - len(shorter.items)
-    chosen, excluded = opened.readable(distinct)
-    bare = []
-    for suite in chosen:
+    readable, excluded = opened.readable(distinct)
+    bare_suites = []
+    for suite in readable:
         shortened = without_context(suite)
         if shortened is not None:
-            bare.append(shortened)
+            bare_suites.append(shortened)
     # 3. The plan.
-    tokens = opened.tokens([*chosen, *bare])
+    tokens = opened.tokens([*readable, *bare_suites])
     plan = SuitesPlan(
         model=opened.model.name,
         parameters=sum(part.numel() for part in opened.network.parameters()),
-        suites=len(chosen),
-        items=sum(len(suite.items) for suite in chosen),
+        suites=len(readable),
+        items=sum(len(suite.items) for suite in readable),
         tokens=tokens,
         excluded=sum(excluded.values()),
         copies=sum(copies.values()),
         seconds=tokens * opened.seconds_per_token(),
     )
-    return _Prepared(plan, opened, chosen, excluded, copies, bare)
+    return _Prepared(plan, opened, readable, excluded, copies, bare_suites)
 
 
 def without_copies(suite: Suite) -> Suite:
-    """The suite with the first one of items that have the same text in every condition.
+    """The suite without items whose text, in every condition, is that of an earlier item.
 
     Capitals and blanks make no difference. A model answers such items alike, so that an interval
     over all of them would be too narrow.
@@ -471,7 +485,7 @@ def without_copies(suite: Suite) -> Suite:
 
 
 def _item_text(item: SuiteItem) -> ItemText:
-    """Condition, number and text of each region, without capitals and further blanks."""
+    """An item's text, equal for copies: capitals and blanks make no difference."""
     regions = []
     for condition in item.conditions:
         for region in condition.regions:
@@ -481,9 +495,9 @@ def _item_text(item: SuiteItem) -> ItemText:
 
 
 def texts_of(suites: Sequence[Suite]) -> dict[str, Hashable]:
-    """What each item asks, by its id ``suite/number``: its text, metric and predictions.
+    """Text, metric and predictions of each item, by its id ``suite/number``.
 
-    A model answers two items alike of which these are equal, whatever their suites are.
+    Two items of which these are equal get equal answers from a model, whatever their suites are.
     """
     texts: dict[str, Hashable] = {}
     for suite in suites:
@@ -509,8 +523,8 @@ def without_context(suite: Suite) -> Suite | None:
             numbers.append(value.region)
     if not numbers:
         return None
-    first = min(numbers)
-    # 2. What stands before it goes.
+    first_judged = min(numbers)
+    # 2. Remove the regions before it.
     items = []
     removed = False
     for item in suite.items:
@@ -518,7 +532,7 @@ def without_context(suite: Suite) -> Suite | None:
         for condition in item.conditions:
             before, regions = list[Region](), list[Region]()
             for region in condition.regions:
-                (before if region.number < first else regions).append(region)
+                (before if region.number < first_judged else regions).append(region)
             removed = removed or _has_text(before)
             if not _has_text(regions):
                 return None
@@ -534,38 +548,38 @@ def _has_text(regions: Iterable[Region]) -> bool:
 def _results(
     critic: SuiteAccuracy,
     items: Sequence[ReadItem],
-    alone: Mapping[str, ReadItem],
+    read_without_context: Mapping[str, ReadItem],
     excluded: Mapping[str, int],
     copies: Mapping[str, int],
     seed: int,
-    texts: Mapping[str, Hashable],
+    item_texts: Mapping[str, Hashable],
 ) -> list[SuiteResult]:
     """A result for each suite and for each pool of several suites.
 
     Args:
-        critic: that counts answers.
+        critic: counts the items whose predictions hold.
         items: as the model read them.
-        alone: likewise without context, by id.
+        read_without_context: items as the model read them without context, by id.
         excluded, copies: how many items of each suite are left out.
         seed: of the floors.
-        texts: as of :func:`texts_of`; a pool counts items of one text once.
+        item_texts: of :func:`texts_of`; a pool counts items of one text once.
     """
     # 1. The floors of each item, by suite.
     floors: dict[str, list[tuple[float, float, float]]] = {}
     for item in items:
         floors_of_suite = floors.setdefault(item.suite, [])
-        floors_of_suite.append(item_floors(item, alone.get(item.unit_id), seed))
+        floors_of_suite.append(item_floors(item, read_without_context.get(item.unit_id), seed))
     # 2. A result for each record; pools have no floors.
     results = []
     records = suite_accuracy_records(critic.describe(items))
-    has_copies = len(set(texts.values())) < len(texts)
+    has_copies = len(set(item_texts.values())) < len(item_texts)
     for record in records:
-        left_out = copies.get(str(record.task), 0)
+        num_copies = copies.get(str(record.task), 0)
         if record.task not in floors:
             if len(floors) == 1:
                 continue  # a pool of one suite is that suite
             if has_copies:
-                record, left_out = _pooled_once(critic, items, texts, str(record.task))
+                record, num_copies = _pooled_once(critic, items, item_texts, str(record.task))
         rows = floors.get(str(record.task), [])
         means = np.array(rows).mean(axis=0).tolist() if rows else [math.nan] * 3
         results.append(
@@ -573,7 +587,7 @@ def _results(
                 suite=str(record.task),
                 items=int(record.details["counts"]["items"]),
                 excluded=excluded.get(str(record.task), 0),
-                copies=left_out,
+                copies=num_copies,
                 accuracy=_number(record.value),
                 low=_number(record.low),
                 high=_number(record.high),
@@ -592,7 +606,8 @@ def _pooled_once(
     """The record of a pool that counts each text once, and how many copies it leaves out.
 
     Args:
-        critic, items, texts: as of :func:`_results`.
+        critic, items: as of :func:`_results`.
+        texts: its ``item_texts``.
         pool: its name.
     """
     suites = pools(dict.fromkeys(item.suite for item in items))[pool]
@@ -609,18 +624,24 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def item_floors(item: ReadItem, alone: ReadItem | None, seed: int) -> tuple[float, float, float]:
-    """Chance, token count and without context: the share of draws in which the item is passed.
+def item_floors(
+    item: ReadItem, bare_item: ReadItem | None, seed: int
+) -> tuple[float, float, float]:
+    """An item's three floors: the share of draws in which its predictions hold.
 
     Args:
         item: as the model read it.
-        alone: likewise, without context; None where there is no such reading, which gives nan.
+        bare_item: as the model read it without context; None where it did not.
         seed: of the draws.
+
+    Returns:
+        chance, token count, without context (nan where the item was not read so).
     """
     rng = generator(seed, "floors", item.unit_id)
     accuracy = SuiteAccuracy()
 
-    def nothing(region: RegionValue) -> float:
+    # A reader gives a value to each region; noise of deviation 1 or TIE bits is added to it.
+    def constant(region: RegionValue) -> float:
         return 0.0
 
     def token_count(region: RegionValue) -> float:
@@ -628,13 +649,15 @@ def item_floors(item: ReadItem, alone: ReadItem | None, seed: int) -> tuple[floa
         return METRICS[item.metric](np.ones(len(bits))) if len(bits) else 0.0
 
     def read_alone(region: RegionValue) -> float:
-        assert alone is not None
-        return accuracy.value(alone, region)
+        assert bare_item is not None
+        return accuracy.value(bare_item, region)
 
-    chance = _passed(item.formulas, nothing, 1.0, rng)
+    chance = _passed(item.formulas, constant, 1.0, rng)
     by_length = _passed(item.formulas, token_count, TIE, rng)
-    bare = math.nan if alone is None else _passed(item.formulas, read_alone, TIE, rng)
-    return chance, by_length, bare
+    without_context_share = (
+        math.nan if bare_item is None else _passed(item.formulas, read_alone, TIE, rng)
+    )
+    return chance, by_length, without_context_share
 
 
 def _passed(
@@ -643,7 +666,14 @@ def _passed(
     spread: float,
     rng: np.random.Generator,
 ) -> float:
-    """Share of draws in which all formulas hold of the values plus normal noise of a spread."""
+    """Share of draws in which all formulas hold of values with noise.
+
+    Args:
+        formulas: an item's predictions.
+        value: of a region.
+        spread: standard deviation of the normal noise that is added to each value.
+        rng: draws the noise.
+    """
     values: dict[RegionValue, float] = {}
     for formula in formulas:
         for region in region_values(formula):
@@ -651,18 +681,19 @@ def _passed(
     # Each draw has its mirror image, so that exactly half pass a comparison of equals.
     noise = rng.normal(0.0, spread, (DRAWS // 2, len(values)))
     noise = np.concatenate([noise, -noise])
-    numbers = {region: column for column, region in enumerate(values)}
+    columns = {region: column for column, region in enumerate(values)}
     passed = 0
     for row in noise:
-        noisy = partial(_noisy, values, numbers, row)
+        noisy = partial(_noisy, values, columns, row)
         passed += all(evaluate(formula, noisy) for formula in formulas)
     return passed / DRAWS
 
 
 def _noisy(
     values: Mapping[RegionValue, float],
-    numbers: Mapping[RegionValue, int],
+    columns: Mapping[RegionValue, int],
     noise: np.ndarray,
     region: RegionValue,
 ) -> float:
-    return values[region] + float(noise[numbers[region]])
+    """A region's value plus its noise; ``columns`` says where that stands in the draw's row."""
+    return values[region] + float(noise[columns[region]])

@@ -55,7 +55,7 @@ MEASURES = {  # massarelli2020, equations 2 to 5
     "USPV": SupportedPerVerified(unique=True),
 }
 CAUSAL = ("ForCausalLM", "LMHeadModel")  # ends of the architectures of causal language models
-TRIED = (  # a title, a sentence and a claim, on which a judge is tried
+TRIED = (  # (title, sentence, claim): pairs that a new judge has to answer before it is used
     ("Riverton", "Riverton is a town on a river.", "Riverton is a town."),
     ("Riverton", "Riverton is a town on a river.", "Riverton is a mountain."),
 )
@@ -115,7 +115,7 @@ class Verification:
         return counts
 
     def to_record(self) -> dict[str, Any]:
-        """Plain data for JSON; what is no number is None."""
+        """Plain data for JSON, with null for nan."""
         systems = {}
         for system, scores in self.scores.items():
             shown: dict[str, Any] = {"sentences": self.counts(system)}
@@ -129,7 +129,7 @@ class Verification:
         return {"facts": dict(self.facts), "systems": systems}
 
     def markdown(self) -> str:
-        """A table, a row for each system."""
+        """A Markdown table, a row for each system, with notes."""
         header = ["system", "texts", "supported", "refuted", "not enough information", *MEASURES]
         rows = []
         for system, scores in self.scores.items():
@@ -152,6 +152,7 @@ class Verification:
 
 
 def _cell(score: Score) -> str:
+    """A score with its interval, where it has one."""
     if math.isnan(score.low):
         return interval(score.value, None, None)
     return interval(score.value, score.low, score.high)
@@ -159,7 +160,15 @@ def _cell(score: Score) -> str:
 
 @dataclass(frozen=True)
 class VerificationPlan:
-    """What will be checked, and how long the judge will take at most."""
+    """What will be checked, and how long the judge will take.
+
+    Attributes:
+        judge: its name.
+        pages: how many there are.
+        texts: how many texts each system has.
+        sentences: how many of their first sentences are checked.
+        seconds: an estimate from above: not every sentence meets as many lines of pages.
+    """
 
     judge: str
     pages: int
@@ -195,7 +204,7 @@ def verify(
             MiniCheck's. A trained checker has its own.
         out: folder for ``verdicts.jsonl`` and ``verify.json``. A run that was stopped goes on
             there.
-        announce: is told the plan before the work.
+        announce: called with the plan before the work; by default it prints one line.
 
     Raises BadInput: texts, pages or a judge that cannot be used.
     """
@@ -204,20 +213,22 @@ def verify(
     systems = _documents(texts_of)
     folder = None if out is None else Path(out)
     if folder is not None:
-        named = texts.values() if isinstance(texts, Mapping) else [texts]
-        paths_read = [source for source in [pages, *named] if isinstance(source, str | Path)]
+        sources_by_name = texts.values() if isinstance(texts, Mapping) else [texts]
+        paths_read = [
+            source for source in [pages, *sources_by_name] if isinstance(source, str | Path)
+        ]
         refuse_overwriting([folder / VERDICTS, folder / SUMMARY], paths_read)
     with _opened(pages, judge) as (checker, name, stamps):
         announce(_plan(systems, checker, name))
         # 2. What an earlier run of the same has checked.
         path = None if folder is None else _verdicts_so_far(folder, systems, stamps)
-        done = {}
+        earlier_rows = {}
         for line in read_lines(path) if path is not None else ():
-            done[line["system"], line["id"]] = line["sentences"]
+            earlier_rows[line["system"], line["id"]] = line["sentences"]
         # 3. The other texts, system by system.
         verdicts, scores = [], {}
         for system, documents in systems.items():
-            checked = _checked(system, documents, checker, done, path)
+            checked = _checked(system, documents, checker, earlier_rows, path)
             units = []
             for document, rows in zip(documents, checked, strict=True):
                 units.append(_unit(document, rows))
@@ -251,14 +262,16 @@ def plan_verification(
 
 
 Systems = dict[str, Sequence[Document]]
-Rows = list[dict[str, Any]]  # of a text: what is shown of each sentence, and its evidence
+# A record for each sentence of a text: "shown", fields of SentenceVerdict, and "lines", its evidence
+# as [page's title, number of the line].
+Rows = list[dict[str, Any]]
 
 
 def _systems(texts: Any) -> dict[str, Texts]:
-    """Texts of each system; one that has no name is called ``texts``."""
-    named = texts if isinstance(texts, Mapping) else {"texts": texts}
+    """Read the texts of each system; without names the only system is called ``texts``."""
+    sources = texts if isinstance(texts, Mapping) else {"texts": texts}
     systems = {}
-    for name, source in named.items():
+    for name, source in sources.items():
         if isinstance(source, str | Path):
             systems[name] = read_texts(source)
         else:
@@ -275,7 +288,14 @@ def _documents(systems: Mapping[str, Texts]) -> Systems:
 def _opened(
     pages: str | Path, judge: str | Path | None
 ) -> "Iterator[tuple[Checker, str, list[Any]]]":
-    """The checker, its judge's name, and what changes with either."""
+    """Open the checker.
+
+    Args:
+        pages, judge: as of :func:`verify`.
+
+    Yields:
+        the checker, its judge's name, and stamps, plain data that differ if pages or judge do.
+    """
     extras.check("models", *NETWORKS, "bm25s")
     from longform.critics.verifiability.checker import SURE, Checker, frozen, selector
     from longform.critics.verifiability.read import open_checker
@@ -285,7 +305,8 @@ def _opened(
     if (source / "checker.json").is_file():
         if judge is not None:
             raise ConfigError(f"{pages}: a trained checker has its own judge; leave --judge out")
-        yield open_checker(source), f"checker {pages}", NamedModel("", source, {}).stamps()
+        stamps = NamedModel("", source, {}).stamps()
+        yield open_checker(source), f"checker {pages}", stamps
         return
     # 2. Else pages are brought into a file of their own, and judged by the model that is named.
     if judge is None:
@@ -307,7 +328,14 @@ def _opened(
 
 
 def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
-    """An entailment model that was tried on two pairs. Raises BadInput: it is none."""
+    """Open an entailment model and try it on two pairs.
+
+    Args:
+        model: which one.
+        stack: closes the folder that the model is read from.
+
+    Raises BadInput: it is no entailment model.
+    """
     import numpy as np
 
     from longform.critics.verifiability.train import brought_entailment
@@ -333,14 +361,18 @@ def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
 
 
 def _tried_pairs() -> "list[Pair]":
-    """What a judge is tried on."""
+    """``TRIED`` as pairs of a claim and a sentence."""
     from longform.critics.verifiability.checker import Pair
 
     return [Pair(claim, title, sentence) for title, sentence, claim in TRIED]
 
 
 def _pages_of(source: Path) -> Iterator[tuple[str, Sequence[str]]]:
-    """Title and sentences of each page."""
+    """Title and sentences of each page.
+
+    Args:
+        source: FEVER's folder, or a file or folder of texts, each of which is a page.
+    """
     from longform.datasets.fever import pages_in
 
     if (source / "wiki-pages").is_dir():
@@ -356,11 +388,11 @@ def _pages_of(source: Path) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _plan(systems: Systems, checker: "Checker", judge: str) -> VerificationPlan:
-    """How many sentences are to be checked, and how long that takes by a timed trial.
+    """Count the sentences to be checked, and estimate the time from a timed trial.
 
     Args:
-        systems: the texts of each.
-        checker: of claims.
+        systems: the documents of each system.
+        checker: checks claims.
         judge: its name.
     """
     from longform.critics.verifiability.checker import LINES
@@ -382,31 +414,34 @@ def _checked(
     system: str,
     documents: Sequence[Document],
     checker: "Checker",
-    done: Mapping[tuple[str, str], Rows],
+    earlier_rows: Mapping[tuple[str, str], Rows],
     path: Path | None,
 ) -> list[Rows]:
-    """What is shown of the sentences of each text; what is done is taken from there.
+    """Check the texts of a system, but for those that an earlier run has checked.
 
     Args:
-        system: whose texts.
-        documents: the texts.
-        checker: gives verdicts.
-        done: rows by system and id.
-        path: a file for finished ones.
+        system: its name.
+        documents: its texts.
+        checker: checks claims.
+        earlier_rows: rows of texts that are checked already, by system and id.
+        path: a file that rows are appended to as soon as a batch is checked; None for none.
+
+    Returns:
+        Rows of each text, in the order of the documents.
     """
-    # 1. Texts that are done, and those that wait.
+    # 1. Texts that are checked, and those that wait.
     rows: dict[str, Rows] = {}
     waiting = []
     for document in documents:
-        if (system, document.id) in done:
-            rows[document.id] = done[system, document.id]
+        if (system, document.id) in earlier_rows:
+            rows[document.id] = earlier_rows[system, document.id]
         else:
             waiting.append(document)
     # 2. Some texts at a time; each is written as soon as it is there.
     reported = time.monotonic()
     for start in range(0, len(waiting), BATCH):
-        part = waiting[start : start + BATCH]
-        for document, sentences in zip(part, _rows_of(part, checker), strict=True):
+        batch = waiting[start : start + BATCH]
+        for document, sentences in zip(batch, _rows_of(batch, checker), strict=True):
             rows[document.id] = sentences
             if path is not None:
                 line = {"system": system, "id": document.id, "sentences": sentences}
@@ -418,7 +453,7 @@ def _checked(
 
 
 def _rows_of(documents: Sequence[Document], checker: "Checker") -> list[Rows]:
-    """Some texts' sentences, judged together."""
+    """Check a batch of texts; returns the rows of each."""
     from longform.critics.verifiability.read import text_verdicts
 
     rows = []
@@ -441,7 +476,7 @@ def _rows_of(documents: Sequence[Document], checker: "Checker") -> list[Rows]:
 
 
 def _unit(document: Document, rows: Rows) -> CheckedText:
-    """A text as the measures take it."""
+    """A text with the label and the evidence of each sentence, as the measures need it."""
     labelled = []
     for row in rows:
         evidence = frozenset((str(page), int(line)) for page, line in row["lines"])
@@ -462,7 +497,13 @@ def _scores(units: Sequence[CheckedText]) -> dict[str, Score]:
 
 
 def _verdicts_so_far(folder: Path, systems: Systems, stamps: Sequence[Any]) -> Path:
-    """The file of texts that an earlier run of the same has checked."""
+    """The file of rows that an earlier run with equal texts, pages and judge has left.
+
+    Args:
+        folder: of the results.
+        systems: the documents of each system.
+        stamps: of pages and judge.
+    """
     texts = []
     for name, documents in systems.items():
         for document in documents:
@@ -471,7 +512,7 @@ def _verdicts_so_far(folder: Path, systems: Systems, stamps: Sequence[Any]) -> P
 
 
 def _save(verification: Verification, folder: Path) -> None:
-    """Both files; the unfinished work goes."""
+    """Write verdicts and summary, and remove the unfinished work."""
     with atomic_write(folder / VERDICTS) as partial:
         records = map(asdict, verification.verdicts)
         partial.write_text(json_lines(records), encoding="utf-8")

@@ -26,7 +26,7 @@ from longform.files.opening import (
 from longform.files.opening import records as json_records
 from longform.text.sentences import sentence_texts
 
-SENSES = {  # of the Penn Discourse Treebank
+SENSES = {  # sense of the Penn Discourse Treebank, or how it begins -> name in beyer2021's Table 4
     "Contingency.Cause": "causal",
     "Temporal": "temporal",
     "Comparison.Contrast": "contrast",
@@ -86,11 +86,11 @@ def read_stories(path: Path) -> list[tuple[str, tuple[str, ...], str, str]]:
 
     Returns: id, context, right and wrong ending of each.
     """
-    needed = ["InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"]
+    columns = ["InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"]
     tabs = "\t" in next(text_lines(path), "")
     stories = []
-    for where, row in numbered_rows(path, needed, "\t" if tabs else ",", quoted=not tabs):
-        missing = [name for name in needed if not row[name]]
+    for where, row in numbered_rows(path, columns, "\t" if tabs else ",", quoted=not tabs):
+        missing = [name for name in columns if not row[name]]
         if missing:
             raise InputError(f"{where}: a story lacks {missing}; fix the row")
         answer = row["AnswerRightEnding"].strip()
@@ -201,7 +201,7 @@ def read_dialogue_nli(path: Path) -> list[tuple[str, str, str, str]]:
     return pairs
 
 
-Placed = tuple[str, dict[str, Any]]  # a record with its place
+Placed = tuple[str, dict[str, Any]]  # where a record stands (file and line), and the record
 
 
 def read_schemas(path: Path) -> list[Schema]:
@@ -226,7 +226,7 @@ def read_schemas(path: Path) -> list[Schema]:
 
 
 def _array_or_lines(path: Path) -> list[Placed]:
-    """The objects of one JSON array, or of JSON lines."""
+    """The objects of one JSON array, or of JSON lines, each with its place for errors."""
     text = read_text(path)
     values: list[tuple[str, Any]] = []
     if text.lstrip().startswith("["):
@@ -242,7 +242,13 @@ def _array_or_lines(path: Path) -> list[Placed]:
 
 
 def _substituted(path: str, number: int, first: Placed, second: Placed) -> Schema:
-    """The schema of two consecutive substitutions, of which one is correct."""
+    """The schema of two consecutive records, the sentence with either candidate.
+
+    Args:
+        path: of the file, for errors.
+        number: of the schema, from 0; its id, unless a record has one.
+        first, second: the records, of which exactly one is correct.
+    """
     sentences = []
     for where, record in (first, second):
         sentences.append(field_of(record, "substitution", str, where).split())
@@ -288,13 +294,17 @@ def _masked(record: dict[str, Any], where: str) -> Schema:
 
 
 def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]:
-    """What two sentences share in front, in what they differ, and what they share behind.
+    """Split two sentences that differ in one place.
 
     Args:
         first, second: words of the sentences.
 
+    Returns:
+        The text before that place, what either sentence has there, and the text behind it.
+
     Raises InputError: they are equal, or one of them is nothing but the other's frame.
     """
+    # Numbers of words; those behind may not overlap those before in the shorter sentence.
     shorter = min(len(first), len(second))
     before = _num_shared(first, second)
     after = _num_shared(first[::-1][: shorter - before], second[::-1][: shorter - before])
@@ -337,7 +347,7 @@ def in_sentence_case(candidate: str, before: str) -> str:
 
 
 def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
-    r"""Lines ``id \t connective \t sense \t segment``.
+    r"""Uses of connectives from lines ``id \t connective \t sense \t segment``.
 
     The use is marked ``<c>...</c>``, or else it is the connective's first occurrence. The corpus
     (Popescu-Belis et al. 2012) is distributed on request, and its layout could not be checked
@@ -369,13 +379,14 @@ def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
 
 
 def read_connective_lines(path: Path) -> list[ConnectiveUse]:
-    """JSON lines with ``sentence``, ``begin``, ``end`` and ``sense``, perhaps ``prev_sentence``.
+    """Uses of connectives from JSON lines.
 
-    Senses get the names of beyer2021's Table 4; the previous sentence stands in front.
+    A record has ``sentence``, ``begin`` and ``end`` (characters of the connective), ``sense`` and,
+    perhaps, ``prev_sentence``, which is put in front. Senses get the names of beyer2021's Table 4.
     """
     uses = []
-    needed = ("sentence", "begin", "end", "sense")
-    for number, (where, record) in enumerate(json_records(path, needed), 1):
+    fields = ("sentence", "begin", "end", "sense")
+    for number, (where, record) in enumerate(json_records(path, fields), 1):
         sentence = field_of(record, "sentence", str, where)
         sense = _sense(field_of(record, "sense", str, where))
         begin = field_of(record, "begin", int, where)
@@ -422,9 +433,8 @@ def read_discourse_treebank(folder: Path) -> list[ConnectiveUse]:
         raise InputError(f"{folder}: no text below raw; name the folder that has raw and gold")
     uses: list[ConnectiveUse] = []
     for path in texts:
-        text = decode(
-            read_bytes(path), str(path)
-        )  # spans count the characters of its line ends too
+        # Decoded without changing line ends, whose characters spans count too.
+        text = decode(read_bytes(path), str(path))
         gold = folder / "gold" / path.relative_to(folder / "raw")
         for number, line in enumerate(text_lines(gold), 1):
             fields = line.split("|")
@@ -437,13 +447,13 @@ def read_discourse_treebank(folder: Path) -> list[ConnectiveUse]:
 
 
 def _treebank_use(text: str, fields: list[str], where: str, use_id: str) -> ConnectiveUse | None:
-    """The use that a line tells of; None for another sense than ours, or in a masked text.
+    """The use in a line; None for a sense beyond ``SENSES``, or in a masked text.
 
     Args:
         text: of the treebank's file.
-        fields: of the line.
-        where: file and line, for messages.
-        use_id: of the use.
+        fields: of the line, as in :func:`read_discourse_treebank`.
+        where: file and line, for errors.
+        use_id: the use's id.
 
     Raises:
         InputError: the line is no explicit relation.
@@ -461,33 +471,34 @@ def _treebank_use(text: str, fields: list[str], where: str, use_id: str) -> Conn
     sense_name = _sense(sense)
     if sense_name == sense or text[start:end].lower() != connective.lower():
         return None
-    # 1. From the sentence before those of the arguments to the end of the last of them.
+    # 1. The segment: the sentence before the arguments, and all sentences that hold them. ``sentence_starts``
+    # are starts of sentences up to the arguments.
     span_start = min(start, first_argument[0], second_argument[0])
     span_end = max(end, first_argument[1], second_argument[1])
-    begins, stop = [0], len(text)
+    sentence_starts, sentence_end = [0], len(text)
     for match in re.finditer(r" [.?!] ", text):
         if match.end() <= span_start:
-            begins.append(match.end())
+            sentence_starts.append(match.end())
         elif match.end() >= span_end:
-            stop = match.end()
+            sentence_end = match.end()
             break
-    begin = begins[-2] if len(begins) > 1 else begins[-1]
+    segment_start = sentence_starts[-2] if len(sentence_starts) > 1 else sentence_starts[-1]
     # 2. The text around the connective as it is printed.
-    before = _printed(text[begin:start])
-    after = _printed(text[end:stop]).rstrip()
+    before = _printed(text[segment_start:start])
+    after = _printed(text[end:sentence_end]).rstrip()
     offset = len(before)
     segment = before + text[start:end] + after
     return ConnectiveUse(use_id, segment, offset, offset + end - start, sense_name)
 
 
 def _characters(field: str) -> tuple[int, int]:
-    """First and last place of ``3..54;60..70``."""
-    places = list(map(int, field.replace(";", "..").split("..")))
-    return min(places), max(places)
+    """First and last character of spans: (3, 70) of ``3..54;60..70``."""
+    offsets = list(map(int, field.replace(";", "..").split("..")))
+    return min(offsets), max(offsets)
 
 
 def _printed(tokens: str) -> str:
-    """Tokens parted by blanks with the blanks of print."""
+    """Join tokens as in print: no blank before a comma, behind a bracket or within "don't"."""
     text = re.sub(r" ([,.;:?!)\]])", r"\1", tokens)
     text = re.sub(r"([(\[]) ", r"\1", text)
     return re.sub(r" (n['’]t|['’](?:s|re|ve|ll|d|m))\b", r"\1", text)

@@ -56,7 +56,7 @@ VERSION = 3  # of what a shard holds; raised when the reading changes, so that o
 
 @dataclass(frozen=True)
 class Extraction:
-    """Everything that decides a shard's bytes, beside the dump itself.
+    """Settings that decide a shard's bytes, beside the dump itself.
 
     Attributes:
         shard_bytes: compressed bytes of a shard, at least.
@@ -75,7 +75,15 @@ class Extraction:
 
 @dataclass(frozen=True)
 class Task:
-    """One shard to be read, complete in itself, so that another process can do it."""
+    """One shard to be read; it can be sent to another process.
+
+    Attributes:
+        dump: the dump's file.
+        file: where the shard's articles go.
+        shard: its part of the dump.
+        extraction: settings.
+        key: hash of version, settings and shard; a finished shard's record has the same.
+    """
 
     dump: Path
     file: Path
@@ -85,6 +93,7 @@ class Task:
 
     @property
     def record(self) -> Path:
+        """Where the shard's record goes."""
         return self.file.with_suffix(".json")
 
     @property
@@ -121,16 +130,16 @@ def extract(
     Raises BadInput: no dump, no stream in it, or a worker that died (finished shards are kept).
     """
     # 1. Plan the shards.
-    settings_of_shards = extraction or Extraction()
-    settings_text = json.dumps(asdict(settings_of_shards), sort_keys=True)
+    shard_settings = extraction or Extraction()
+    settings_text = json.dumps(asdict(shard_settings), sort_keys=True)
     folder.mkdir(parents=True, exist_ok=True)
     tasks = []
     planned = set[str]()
-    for shard in plan(dump, settings_of_shards.shard_bytes):
+    for shard in plan(dump, shard_settings.shard_bytes):
         stamp = f"{VERSION}|{settings_text}|{shard}"
         key = hashlib.blake2b(stamp.encode(), digest_size=16).hexdigest()
         file = folder / f"shard-{shard.number:05d}.jsonl"
-        task = Task(dump, file, shard, settings_of_shards, key)
+        task = Task(dump, file, shard, shard_settings, key)
         tasks.append(task)
         planned |= {task.file.name, task.record.name}
     # 2. Remove what a killed run or another plan left.
@@ -167,23 +176,29 @@ def extract(
 
 
 def _report(dump: Path, shards: int, finished: Iterator[None]) -> None:
-    """Wait for all shards, with a line at most every ten seconds."""
+    """Wait for all shards, and print progress at most every ``REPORT_EVERY`` seconds.
+
+    Args:
+        dump: whose name the lines begin with.
+        shards: how many there are.
+        finished: yields once for each shard that is done.
+    """
     last_report = time.monotonic()
-    for done, _ in enumerate(finished, 1):
-        if time.monotonic() - last_report > REPORT_EVERY and done < shards:
+    for num_finished, _ in enumerate(finished, 1):
+        if time.monotonic() - last_report > REPORT_EVERY and num_finished < shards:
             last_report = time.monotonic()
-            print(f"{dump.name}: {done} of {shards} shards read", flush=True)
+            print(f"{dump.name}: {num_finished} of {shards} shards read", flush=True)
 
 
 def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
     """SHA-256 of a file's bytes between two offsets, by default of all."""
     digest = hashlib.sha256()
-    left = (path.stat().st_size if stop is None else stop) - start
+    num_bytes = (path.stat().st_size if stop is None else stop) - start  # still to be read
     with path.open("rb") as file:
         file.seek(start)
-        while left > 0 and (chunk := file.read(min(1 << 22, left))):
+        while num_bytes > 0 and (chunk := file.read(min(1 << 22, num_bytes))):
             digest.update(chunk)
-            left -= len(chunk)
+            num_bytes -= len(chunk)
     return digest.hexdigest()
 
 
@@ -323,14 +338,14 @@ def build(
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
     thresholds = settings(Filters, filters or {})
-    settings_of_shards = settings(Extraction, extraction or {})
+    shard_settings = settings(Extraction, extraction or {})
     splitter = partial(split_by_seed, shares=shares, seed=seed)
     with ExitStack() as stack:
         # shards that are not there yet are read from the dump
         if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
             parent = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             folder = parent / "shards"
-            extract(dump_in(raw), folder, extraction=settings_of_shards, workers=workers)
+            extract(dump_in(raw), folder, extraction=shard_settings, workers=workers)
         shards = Shards(folder)
         facts = {"corpus": name, "pages": shards.counts, "struck_sentences": shards.struck}
         selection = select(shards, thresholds, count, splitter)
@@ -363,7 +378,7 @@ YEARS = {"test": 2017, "validation": 2018}
 # views of a month by one kind of access; what has fewer is not counted, so that memory stays
 # bounded
 LEAST = 1000
-ROOM = 8  # ranked pages that are looked for in the dump, for every page that is wanted
+CANDIDATES = 8  # ranked pages that are looked for in the dump, for every page of the corpus
 _NAMESPACE = re.compile(
     r"(?:Special|Media|User|Wikipedia|WP|Project|File|Image|MediaWiki|Template|Help|Category|Portal"
     r"|Book|Draft|TimedText|Module|Education_Program|Gadget|Topic)(?:_talk)?:|Talk:",
@@ -390,7 +405,7 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
             unpacked, or gzip), or ``pageviews-YYYYMM.json``, the answer of the REST call
             ``pageviews/top``, which knows 1,000 pages a month.
         pages: of each split.
-        least: views; a line of fewer is not counted.
+        least: views; a month's line of fewer is not counted.
 
     Returns: the corpus; truth is ``rank`` (among all titles of its year) and ``views``; facts count
         lines and what was passed over.
@@ -401,7 +416,7 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
     counts: dict[str, Counter[str]] = {}
     for split, year in YEARS.items():
         ranked, counts[split] = most_viewed(raw / "views", year, least)
-        candidates[split] = ranked[: ROOM * pages]
+        candidates[split] = ranked[: CANDIDATES * pages]
     # 2. Their articles.
     shards = Shards(raw / "pages")
     articles = _Articles(shards, list(chain.from_iterable(candidates.values())))
@@ -434,13 +449,13 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
 def _first_articles(
     candidates: Sequence[RankedPage], articles: "_Articles", count: int, taken: set[str]
 ) -> tuple[list[tuple[int, RankedPage, Document]], Counter[str], list[str]]:
-    """The first pages of a year that can be taken.
+    """Choose the first pages of a year that are articles and in no other split.
 
     Args:
         candidates: its most visited pages, in order.
         articles: of these.
-        count: how many are taken at most.
-        taken: ids of articles that are no longer free; those of this year are added.
+        count: how many are chosen at most.
+        taken: ids of articles that were chosen before; those of this year are added.
 
     Returns:
         The rank, from 1, the page and the article of each; how many others were passed over, by
@@ -483,7 +498,7 @@ class _Articles:
                 self.by_id[record["id"]] = self.by_title[title] = document
 
     def of(self, page: RankedPage) -> Document | None:
-        """The article of a page: by its id, else by the first of its titles that has one."""
+        """The article of a page: by its id, else by the first of its titles that has one; or None."""
         if page.id in self.by_id:
             return self.by_id[page.id]
         for title in page.titles:
@@ -493,7 +508,13 @@ class _Articles:
 
 
 def _reason_to_pass_over(page: RankedPage, article: Document | None, taken: set[str]) -> str:
-    """Why a page is not taken; nothing where it is."""
+    """Why a page is not chosen; the empty string where it is.
+
+    Args:
+        page: of the ranking.
+        article: its article; None where the dump has none.
+        taken: ids of articles that were chosen before.
+    """
     title = page.titles[0]
     if _NAMESPACE.match(title):
         return "other namespace"

@@ -114,60 +114,61 @@ class _Input:
 _Output = tuple[list[str], str]
 
 
-def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
+def convert(positional: list[str], options: Mapping[str, str]) -> str | None:
     """The text of ``{{convert|...}}`` or None: a unit, number or option that is not known.
 
     Args:
-        positional: its parameters without a name.
-        named: the others.
+        positional: its parameters without a name: values, codes of units, digits.
+        options: its parameters with a name, such as ``abbr``, ``disp`` and ``adj``.
     """
-    if named.get("sing") == "on":  # an older name
-        named = {**named, "adj": "on"}
+    if options.get("sing") == "on":  # an older name
+        options = {**options, "adj": "on"}
     # 1. The input.
-    parsed = _input(positional, named)
+    parsed = _input(positional, options)
     if parsed is None:
         return None
     source, rest = parsed
-    source = _with_thousands(source, named)
-    # 2. Behind it stand codes of output units, words for the middle, and digits after the point.
-    codes, places = [], []
+    source = _with_thousands(source, options)
+    # 2. Behind it stand codes of output units, words for the middle, and digits after the point;
+    # of several codes and digits the first counts.
+    codes, decimals = [], []
     for part in rest:
         if re.fullmatch(r"-?\d+", part):
-            places.append(int(part))
+            decimals.append(int(part))
         elif part:
             codes.append(part)
-    middle = _take_middle(codes, source, named)
+    middle = _take_middle(codes, source, options)
     targets = _targets(codes[0] if codes else source.unit.default, source.unit)
     if targets is None:
         return None
     # 3. Input and outputs as they are shown.
-    precision = places[0] if places else None
-    outputs = [_output(source, target, named, precision) for target in targets]
-    first = _first(source, named, middle)
+    precision = decimals[0] if decimals else None
+    outputs = [_output(source, target, options, precision) for target in targets]
+    first = _shown_input(source, options, middle)
     if first is None:
         return None
     second = "; ".join(text for _, text in outputs)
     # 4. One beside the other.
-    show = named.get("disp", "")
-    if named.get("order") == "flip" or show == "flip":  # the output first
-        first, second = _flipped(source, targets[0], outputs, named)
+    show = options.get("disp", "")
+    if options.get("order") == "flip" or show == "flip":  # the output first
+        first, second = _flipped(source, targets[0], outputs, options)
     if show in ("number", "output number only"):
         return outputs[0][0][0]
     return _side_by_side(first, second, show)
 
 
-def _with_thousands(source: _Input, named: Mapping[str, str]) -> _Input:
-    """The input with the commas that the template asks for; the comma of a range stays."""
+def _with_thousands(source: _Input, options: Mapping[str, str]) -> _Input:
+    """The input with the commas that the option ``comma`` asks for; that of a range stays."""
     values = []
     for value in source.values:
-        values.append(replace(value, shown=_thousands(value.shown, named)))
-    shown = None if source.shown is None else _thousands(source.shown, named)
+        values.append(replace(value, shown=_thousands(value.shown, options)))
+    shown = None if source.shown is None else _thousands(source.shown, options)
     return replace(source, values=tuple(values), shown=shown)
 
 
-def _thousands(shown: str, named: Mapping[str, str]) -> str:
+def _thousands(shown: str, options: Mapping[str, str]) -> str:
     """A number without commas (``comma=off``), or with them from five digits on (``comma=5``)."""
-    commas = named.get("comma")
+    commas = options.get("comma")
     if commas == "off":
         return shown.replace(",", "")
     if commas == "5":
@@ -193,9 +194,9 @@ def _side_by_side(first: str, second: str, show: str) -> str | None:
     return f"{first}{_JOINTS[show]}{second}" if show in _JOINTS else None
 
 
-def _take_middle(codes: list[str], source: _Input, named: Mapping[str, str]) -> str:
+def _take_middle(codes: list[str], source: _Input, options: Mapping[str, str]) -> str:
     """The word that stands between value and unit, or behind them; it is taken off ``codes``."""
-    if named.get("adj") not in ("mid", "pre"):
+    if options.get("adj") not in ("mid", "pre"):
         return ""
     if codes and unit(codes[-1]) is None:
         return codes.pop()
@@ -205,35 +206,46 @@ def _take_middle(codes: list[str], source: _Input, named: Mapping[str, str]) -> 
 
 
 def _flipped(
-    source: _Input, target: Unit, outputs: list[_Output], named: Mapping[str, str]
+    source: _Input, target: Unit, outputs: list[_Output], options: Mapping[str, str]
 ) -> tuple[str, str]:
-    """The first output before the brackets, the input within them."""
+    """The texts of ``order=flip``: the first output, then, for the brackets, the input.
+
+    Args:
+        source: the input.
+        target: the unit of the first output.
+        outputs: of which those after the first stand in the brackets as well.
+        options: parameters of the template.
+    """
     numbers, text = outputs[0]
-    first = _named(numbers, target, named, text)
+    first = _named_output(numbers, target, options, text)
     if source.shown is not None:
         shown_input = source.shown
-    elif named.get("abbr") == "values":
-        shown_input = _values(source, 1)
-    elif named.get("abbr") in ("off", "none") and "cvt" not in named:
-        name = _name(source.unit, source.values[-1], named, several=source.several)
-        shown_input = _values(source, 1, name)
+    elif options.get("abbr") == "values":
+        shown_input = _values(source, side=1)
+    elif options.get("abbr") in ("off", "none") and "cvt" not in options:
+        name = _name(source.unit, source.values[-1], options, several=source.several)
+        shown_input = _values(source, side=1, name=name)
     else:
-        shown_input = f"{_values(source, 1)} {_symbol(source.unit)}"
+        shown_input = f"{_values(source, side=1)} {_symbol(source.unit)}"
     further = [text for _, text in outputs[1:]]
     return first, "; ".join([shown_input, *further])
 
 
-def _input(positional: list[str], named: Mapping[str, str]) -> tuple[_Input, list[str]] | None:
-    """Values and unit of the input, and the parameters that are left."""
+def _input(positional: list[str], options: Mapping[str, str]) -> tuple[_Input, list[str]] | None:
+    """Parse values and unit of the input.
+
+    Returns:
+        The input and the parameters behind it; None where a value or the unit is not known.
+    """
     parts = [part.strip() for part in positional]
     # 1. A range in one parameter: "5-10".
     inside = _INSIDE_RANGE.search(parts[0]) if parts else None
     if inside and number(parts[0]) is None:
         before, after = parts[0][: inside.start()], parts[0][inside.end() :]
         parts[:1] = [before, inside[1].strip(), after]
-    # 2. Values with the words of a range between them.
+    # 2. Values with the words of a range between them, up to the unit, at ``parts[1]``.
     values: list[Value] = []
-    words: list[str] = []
+    range_words: list[str] = []
     while True:
         value = number(parts[0]) if len(parts) > 1 else None
         if value is None:
@@ -241,7 +253,7 @@ def _input(positional: list[str], named: Mapping[str, str]) -> tuple[_Input, lis
         values.append(value)
         if parts[1] not in _RANGES:
             break
-        words.append(parts[1])
+        range_words.append(parts[1])
         parts = parts[2:]
     # 3. Their unit; a second value with a smaller unit belongs to a single one.
     source = unit(parts[1])
@@ -249,21 +261,21 @@ def _input(positional: list[str], named: Mapping[str, str]) -> tuple[_Input, lis
         return None
     rest = parts[2:]
     if len(values) == 1 and len(rest) > 1:
-        in_two = _in_two_units(values[0], source, rest[0], rest[1], named)
+        in_two = _in_two_units(values[0], source, rest[0], rest[1], options)
         if in_two is not None:
             return in_two, rest[2:]
-    return _Input(tuple(values), tuple(words), source), rest
+    return _Input(tuple(values), tuple(range_words), source), rest
 
 
 def _in_two_units(
-    value: Value, larger: Unit, text: str, code: str, named: Mapping[str, str]
+    value: Value, larger: Unit, text: str, code: str, options: Mapping[str, str]
 ) -> _Input | None:
     """An input such as 5 feet 3 inches; None if the second part is none of its kind.
 
     Args:
         value, larger: the first value and its unit.
         text, code: the second value and its unit, as they are written.
-        named: parameters of the template.
+        options: parameters of the template.
     """
     smaller, second = unit(code), number(text)
     if smaller is None or second is None or (larger.code, smaller.code) not in _SECONDARY:
@@ -271,8 +283,8 @@ def _in_two_units(
     times = _SECONDARY[larger.code, smaller.code]
     total = Value(value.number * times + second.number, max(0, second.precision), "")
     # 1. Symbols, names, or names with hyphens.
-    brief = named.get("abbr") in ("on", "in", "mos") or "cvt" in named
-    hyphened = named.get("adj") == "on" and not brief
+    brief = options.get("abbr") in ("on", "in", "mos") or "cvt" in options
+    hyphened = options.get("adj") == "on" and not brief
     texts = []
     for part, measure in ((value, larger), (second, smaller)):
         if hyphened:
@@ -280,13 +292,19 @@ def _in_two_units(
         elif brief:
             texts.append(f"{part.shown} {measure.symbol}")
         else:
-            texts.append(f"{part.shown} {_name(measure, part, named)}")
+            texts.append(f"{part.shown} {_name(measure, part, options)}")
     shown = "-".join(texts) if hyphened else " ".join(texts)
     # 2. The whole counts in the smaller unit.
     default = {"length": "m", "mass": "kg"}[larger.kind]
     if larger.code == "st":
         default = "lb kg"
-    return _Input((total,), (), replace(smaller, default=default), shown, smaller.code == "in")
+    return _Input(
+        values=(total,),
+        words=(),
+        unit=replace(smaller, default=default),
+        shown=shown,
+        composite=smaller.code == "in",
+    )
 
 
 def _targets(code: str, source: Unit) -> list[Unit] | None:
@@ -308,51 +326,55 @@ def _targets(code: str, source: Unit) -> list[Unit] | None:
 
 def _composite(code: str) -> Unit | None:
     """The larger of two units that an output is said in, under the code of both."""
-    larger = unit(_COMPOSITE_OUTPUT[code][0]) if code in _COMPOSITE_OUTPUT else None
+    if code not in _COMPOSITE_OUTPUT:
+        return None
+    larger = unit(_COMPOSITE_OUTPUT[code][0])
     return replace(larger, code=code) if larger else None
 
 
-def _output(source: _Input, target: Unit, named: Mapping[str, str], places: int | None) -> _Output:
+def _output(
+    source: _Input, target: Unit, options: Mapping[str, str], decimals: int | None
+) -> _Output:
     """Numbers in a unit, and their text with its symbol, or its name if abbreviations are off.
 
     Args:
         source: the input.
         target: the unit.
-        named: parameters of the template.
+        options: parameters of the template.
         places: digits after the point, where the template names them.
     """
     if target.code in _COMPOSITE_OUTPUT:
-        return _two_units(source, target, named)
+        return _two_units(source, target, options)
     # 1. Values, rounded.
     outputs = [converted(value.number, source.unit, target) for value in source.values]
-    precisions = _precisions(source, target, outputs, named, places)
-    step = {"5": 5, "10": 10, "25": 25, "50": 50, "0.5": 0.5}.get(named.get("round", ""))
-    if step is not None and places is None:
+    precisions = _precisions(source, target, outputs, options, decimals)
+    step = {"5": 5, "10": 10, "25": 25, "50": 50, "0.5": 0.5}.get(options.get("round", ""))
+    if step is not None and decimals is None:
         outputs = [math.floor(output / step + 0.5) * step for output in outputs]
         precisions = [1 if step < 1 else 0] * len(outputs)
     numbers = []
     for output, precision in zip(outputs, precisions, strict=True):
-        numbers.append(_thousands(rounded(output, precision), named))
+        numbers.append(_thousands(rounded(output, precision), options))
     # 2. The unit.
-    if named.get("abbr") == "values":
-        return numbers, _joined(numbers, source.words, 1, "")
+    if options.get("abbr") == "values":
+        return numbers, _joined(numbers, source.words, side=1, name="")
     name = _symbol(target)
-    by_name = named.get("abbr") in ("off", "none", "in") or (
-        named.get("disp") == "or" and "abbr" not in named and not _is_temperature(target)
+    by_name = options.get("abbr") in ("off", "none", "in") or (
+        options.get("disp") == "or" and "abbr" not in options and not _is_temperature(target)
     )
-    if by_name and "cvt" not in named:
+    if by_name and "cvt" not in options:
         last = number(numbers[-1].replace("−", "-"))
         if last is not None:
-            name = _name(target, last, named, several=len(numbers) > 1)
-    return numbers, _joined(numbers, source.words, 1, name)
+            name = _name(target, last, options, several=len(numbers) > 1)
+    return numbers, _joined(numbers, source.words, side=1, name=name)
 
 
 def _precisions(
     source: _Input,
     target: Unit,
     outputs: list[float],
-    named: Mapping[str, str],
-    places: int | None,
+    options: Mapping[str, str],
+    decimals: int | None,
 ) -> list[int]:
     """Digits after the point of each output; negative ones round tens and hundreds.
 
@@ -363,40 +385,40 @@ def _precisions(
         source: the input.
         target: the unit of the outputs.
         outputs: values in it.
-        named: parameters of the template.
+        options: parameters of the template.
         places: digits after the point, where the template names them.
     """
-    if re.fullmatch(r"[1-9]\d?", named.get("sigfig", "")):
-        digits = int(named["sigfig"])
+    if re.fullmatch(r"[1-9]\d?", options.get("sigfig", "")):
+        digits = int(options["sigfig"])
         precisions = []
         for output in outputs:
             magnitude = math.floor(math.log10(abs(output) or 1) + 1e-14)
             precisions.append(digits - 1 - magnitude)
         return precisions
-    if places is not None:
-        return [places] * len(outputs)
+    if decimals is not None:
+        return [decimals] * len(outputs)
     precisions = []
     for value, output in zip(source.values, outputs, strict=True):
         precisions.append(default_precision(value, source.unit, target, output, source.composite))
-    if named.get("round") == "each":
+    if options.get("round") == "each":
         return precisions
     # A range has one precision, that of its most precise value.
     return [max(precisions)] * len(precisions)
 
 
-def _two_units(source: _Input, target: Unit, named: Mapping[str, str]) -> _Output:
-    """Values in feet and inches and their kin, the smaller unit in whole numbers."""
+def _two_units(source: _Input, target: Unit, options: Mapping[str, str]) -> _Output:
+    """The output in two units, such as "5 ft 3 in", the smaller one rounded to whole numbers."""
     larger, smaller = (unit(code) for code in _COMPOSITE_OUTPUT[target.code])
     assert larger is not None and smaller is not None
     times = round(larger.scale / smaller.scale)
     texts = []
     for value in source.values:
-        total = math.floor(converted(abs(value.number), source.unit, smaller) + 0.5)
-        count, rest = divmod(total, times)
-        shown = _thousands(f"{count:,}", named)
+        num_smaller = math.floor(converted(abs(value.number), source.unit, smaller) + 0.5)
+        num_larger, rest = divmod(num_smaller, times)
+        shown = _thousands(f"{num_larger:,}", options)
         text = f"{rest} {smaller.symbol}"
-        texts.append(f"{shown} {larger.symbol} {text}" if count else text)
-    return texts, _joined(texts, source.words, 1, "")
+        texts.append(f"{shown} {larger.symbol} {text}" if num_larger else text)
+    return texts, _joined(texts, source.words, side=1, name="")
 
 
 def _joined(numbers: list[str], words: tuple[str, ...], side: int, name: str) -> str:
@@ -424,12 +446,12 @@ def _joined(numbers: list[str], words: tuple[str, ...], side: int, name: str) ->
 
 
 def _values(source: _Input, side: int, name: str = "") -> str:
-    """The input's values as they were written, with a unit behind them if one is named."""
-    return _joined([value.shown for value in source.values], source.words, side, name)
+    """The input's values as they were written; arguments as of :func:`_joined`."""
+    return _joined([value.shown for value in source.values], source.words, side=side, name=name)
 
 
 def _is_temperature(measure: Unit) -> bool:
-    """Whether a unit is shown by its symbol as long as ``abbr`` asks for nothing else."""
+    """Whether a unit measures temperature: such units are shown by symbols, if ``abbr`` is unset."""
     return measure.kind.startswith("temperature")
 
 
@@ -443,45 +465,62 @@ def _symbol(measure: Unit) -> str:
 def _name(
     measure: Unit,
     value: Value,
-    named: Mapping[str, str],
+    options: Mapping[str, str],
     several: bool = False,
     adjective: bool = False,
 ) -> str:
-    """The unit's name as its number asks: in the singular or the plural."""
+    """The unit's name in the singular or plural.
+
+    Args:
+        measure: the unit.
+        value: the number before it; fractions below one take the singular.
+        options: of the template; ``sp=us`` asks for American spelling.
+        several: whether there are several numbers, which take the plural.
+        adjective: whether the measurement stands before a noun: "a 5-metre wall".
+    """
     is_one = abs(value.number) == 1 and not several
     is_fraction = "/" in value.shown and abs(value.number) < 1
     name = measure.singular if adjective or is_one or is_fraction else measure.plural
-    if named.get("sp") == "us":
+    if options.get("sp") == "us":
         name = american(name)
     multiple = _MULTIPLES.get(measure.multiple, "")
     return f"{multiple} {name}" if multiple else name
 
 
-def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
-    """The input as it is shown; None: it cannot be written in words."""
+def _shown_input(source: _Input, options: Mapping[str, str], middle: str) -> str | None:
+    """The input as it is shown before the brackets.
+
+    Args:
+        source: the input.
+        options: parameters of the template.
+        middle: word between value and unit (``adj=pre``) or behind both (``adj=mid``), or empty.
+
+    Returns:
+        None where ``spell`` asks for a number in words that is a range, a fraction or too large.
+    """
     if source.shown is not None:
         return source.shown + middle
     # 1. Its values, perhaps in words.
-    values = _values(source, 0)
-    if named.get("spell") in ("in", "on", "In", "On"):
+    values = _values(source, side=0)
+    if options.get("spell") in ("in", "on", "In", "On"):
         words = None if source.several else spelt(source.values[0])
         if words is None:
             return None
-        values = words.capitalize() if named["spell"][0].isupper() else words
+        values = words.capitalize() if options["spell"][0].isupper() else words
     # 2. Its unit's symbol.
-    abbreviation = named.get("abbr", "")
+    abbreviation = options.get("abbr", "")
     if abbreviation == "values":
         return values
-    if _is_brief(source.unit, named):
-        return _values(source, 1, _symbol(source.unit))
+    if _is_brief(source.unit, options):
+        return _values(source, side=1, name=_symbol(source.unit))
     # 3. Its unit's name.
-    adjective = named.get("adj", "")
+    adjective = options.get("adj", "")
     name = _name(
         source.unit,
         source.values[-1],
-        named,
-        source.several,
-        adjective in ("on", "mid", "1"),
+        options,
+        several=source.several,
+        adjective=adjective in ("on", "mid", "1"),
     )
     if adjective in ("on", "mid"):
         hyphened = name.replace(" ", "-")
@@ -492,35 +531,42 @@ def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
     return f"{values}{'' if name.startswith('/') else ' '}{name}"
 
 
-def _is_brief(measure: Unit, named: Mapping[str, str]) -> bool:
-    """Whether the input's unit is shown by its symbol."""
-    abbreviation = named.get("abbr", "")
+def _is_brief(measure: Unit, options: Mapping[str, str]) -> bool:
+    """Whether the input's unit is shown by its symbol ("km") instead of its name.
+
+    The option ``abbr`` says which units are abbreviated: ``on`` all, ``in`` the input's, ``out``
+    the outputs', ``off`` and ``none`` no unit, ``mos`` those of a value in two units. ``cvt``
+    stands for the template ``{{cvt}}``, which abbreviates unless ``abbr`` says otherwise.
+    """
+    abbreviation = options.get("abbr", "")
     if abbreviation in ("on", "in", "mos"):
         return True
-    if "cvt" in named and abbreviation not in ("off", "out"):
+    if "cvt" in options and abbreviation not in ("off", "out"):
         return True
     return _is_temperature(measure) and abbreviation not in ("off", "none", "out")
 
 
-def _named(numbers: list[str], target: Unit, named: Mapping[str, str], symbols: str) -> str:
-    """An output that stands first: with the unit's name, unless abbreviations are on.
+def _named_output(
+    numbers: list[str], target: Unit, options: Mapping[str, str], symbols: str
+) -> str:
+    """The text of an output before the brackets: with the unit's name, unless ``abbr`` is on.
 
     Args:
         numbers: of the output.
         target: its unit.
-        named: parameters of the template.
+        options: parameters of the template.
         symbols: the output with the unit's symbol.
     """
-    abbreviation = named.get("abbr", "")
-    brief = abbreviation in ("on", "in", "values") or "cvt" in named
+    abbreviation = options.get("abbr", "")
+    brief = abbreviation in ("on", "in", "values") or "cvt" in options
     brief = brief or (_is_temperature(target) and abbreviation not in ("off", "none", "out"))
     if brief or target.code in _COMPOSITE_OUTPUT:
         return symbols
     last = number(numbers[-1].replace("−", "-"))
     if last is None:
         return symbols
-    adjective = named.get("adj") == "on"
-    name = _name(target, last, named, len(numbers) > 1, adjective)
+    adjective = options.get("adj") == "on"
+    name = _name(target, last, options, several=len(numbers) > 1, adjective=adjective)
     if len(numbers) == 1 and len(symbols) > len(numbers[0]):
         return f"{numbers[0]}-{name.replace(' ', '-')}" if adjective else f"{numbers[0]} {name}"
     return symbols.replace(_symbol(target), name)

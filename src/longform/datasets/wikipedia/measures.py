@@ -79,7 +79,7 @@ class Value:
 
 @cache
 def units() -> Mapping[str, Unit]:
-    """Units by their code in the template."""
+    """All units of ``units.csv``, by their code in the template."""
     table = {}
     with _UNITS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -90,10 +90,7 @@ def units() -> Mapping[str, Unit]:
 
 @cache
 def _names() -> Mapping[str, str]:
-    """Other spellings of a code.
-
-    They are the unit's name in British and American, and squares and cubes with a digit.
-    """
+    """Other spellings -> code: names in British and American, squares and cubes with a digit."""
     names: dict[str, str] = {}
     for code, measure in units().items():
         for name in (measure.singular, measure.plural):
@@ -149,21 +146,27 @@ def number(text: str) -> Value | None:
 
 
 def _fraction(match: re.Match[str]) -> Value | None:
-    """The value of ``1+1/2``; as precise as its denominator has digits, but one digit at least."""
-    sign, integer, above, below = match.groups()
-    if int(below) == 0:
+    """The value of a match of ``_FRACTION``, such as ``1+1/2``; None where it divides by zero.
+
+    Its precision is the logarithm of the denominator, at least one digit.
+    """
+    sign, integer, numerator, denominator = match.groups()
+    if int(denominator) == 0:
         return None
-    size = int(integer or 0) + int(above) / int(below)
-    shown = f"{above}/{below}"
+    size = int(integer or 0) + int(numerator) / int(denominator)
+    shown = f"{numerator}/{denominator}"
     if integer:
         shown = f"{int(integer):,}+{shown}"
-    precision = max(math.log10(int(below)), 1)
+    precision = max(math.log10(int(denominator)), 1)
     return Value(-size, precision, "−" + shown) if sign else Value(size, precision, shown)
 
 
 def _decimal(match: re.Match[str]) -> Value | None:
-    """The value of ``-1,234.5e6``; None for a sign, a point or an exponent alone."""
-    sign, integer, decimals, exponent = match.groups(default="")
+    """The value of a match of ``_NUMBER``, such as ``-1,234.5e6``.
+
+    None for a sign, a point or an exponent alone.
+    """
+    sign, integer, decimals, exponent = match.groups(default="")  # decimals: with their point
     if not integer and len(decimals) < 2:
         return None
     integer = (integer or "0").replace(",", "")
@@ -181,7 +184,7 @@ def _decimal(match: re.Match[str]) -> Value | None:
 
 
 def converted(value: float, source: Unit, target: Unit) -> float:
-    """The value in another unit of the same kind."""
+    """A number of the unit ``source`` as a number of ``target``, a unit of the same kind."""
     if source.kind == "temperature":
         return (value - source.offset) * source.scale / target.scale + target.offset
     return value * source.scale / target.scale
@@ -197,16 +200,16 @@ def default_precision(
         source: its unit.
         target: the unit of the output.
         output: the input's value in that unit, not rounded.
-        composite: the input has inches as its smaller unit, which asks for centimetres of a metre.
+        composite: the input is in feet and inches; then metres have two digits (centimetres).
     """
-    fudge = 1e-14
+    fudge = 1e-14  # a logarithm just below a whole number counts as that number
     if source.kind == "temperature":  # three significant digits of the kelvins
         kelvin = max(abs((value.number - source.offset) * source.scale), 1e-8)
         three_digits = 2 - math.floor(math.log10(kelvin) + fudge)
         return max(math.floor(value.precision), three_digits)
     if value.number == 0 or output == 0:
         return 0
-    # As many more digits as the number has fewer before its point.
+    # How many digits the output needs more than the input, at the same relative precision.
     if target.code in FINER_FROM_WHOLE and value.number == math.floor(value.number):
         adjust = -math.log10(source.scale)
     elif composite:
@@ -218,18 +221,21 @@ def default_precision(
 
 
 def rounded(value: float, precision: int) -> str:
-    """A number with so many digits after the point, in groups of three, with a true minus sign.
+    """A number as text: commas between groups of three digits, and a true minus sign.
 
-    Halves are rounded away from zero.
+    Args:
+        value: halves are rounded away from zero.
+        precision: digits after the point; -2 rounds to hundreds.
     """
     factor = 10.0**precision
+    # 1e-9: a half that floating point makes a little smaller is still rounded up.
     size = math.floor(abs(value) * factor + 0.5 + 1e-9) / factor
     sign = "−" if value < 0 and size > 0 else ""
     return f"{sign}{size:,.{max(0, precision)}f}"
 
 
 def spelt(value: Value) -> str | None:
-    """A whole number below one hundred in words."""
+    """A whole number from 0 to 99 in words ("twenty-one"); None for any other value."""
     size = int(value.number)
     if size != value.number or not 0 <= size < 100:
         return None

@@ -112,7 +112,8 @@ def sections(wikitext: str, struck: Counter[str] | None = None) -> Sections:
 
     Args:
         wikitext: of a page.
-        struck: counts the sentences that are left out, by the name of the template or tag.
+        struck: counts the sentences that are left out, by the name of the template or tag; added
+            to.
     """
     return without_holes(*marked_sections(wikitext, _by_tree), struck)
 
@@ -140,14 +141,14 @@ def _by_scanner(text: str) -> str:
 
 
 def marked_sections(wikitext: str, strip: Callable[[str], str]) -> Marked:
-    """Sections in which a character stands for each text that is not known.
+    """Sections in which a hole, a private-use character, stands for each text that is not known.
 
     Args:
         wikitext: of a page.
-        strip: what takes links off a text.
+        strip: removes the markup of links from a text, and decodes entities.
 
     Returns:
-        The sections, and the names of these characters.
+        The sections, and the templates or tags that left the holes, by the holes' numbers.
     """
     holes = Holes()
     text = seen_part(wikitext, holes)
@@ -157,13 +158,13 @@ def marked_sections(wikitext: str, strip: Callable[[str], str]) -> Marked:
     ends = [*(match.start() for match in headings), len(text)]
     titles = [ABSTRACT, *(match[2] for match in headings)]
     # 2. Their titles and texts, in which headings of subsections are ends of paragraphs.
-    sections: Sections = []
+    marked: Sections = []
     for title, start, end in zip(titles, starts, ends, strict=True):
         body = _HEADING.sub(BREAK, text[start:end])
         heading = HOLE.sub("", title.replace(LINE, " ").replace(BREAK, " "))
         shown = " ".join(readable([heading], strip))
-        sections.append((shown, PARAGRAPH.join(readable(paragraphs(body), strip))))
-    return sections, holes.names
+        marked.append((shown, PARAGRAPH.join(readable(paragraphs(body), strip))))
+    return marked, holes.names
 
 
 def without_holes(
@@ -172,9 +173,10 @@ def without_holes(
     """Sections without the sentences that have a hole.
 
     Args:
-        marked: sections as :func:`marked_sections` gives them.
-        names: of the holes.
-        struck: counts the sentences, under the name of their first hole.
+        marked: sections of :func:`marked_sections`.
+        names: of the holes' templates, of the same function.
+        struck: counts the sentences that are left out, under the name of their first hole; added
+            to.
     """
     if HOLE.search("".join(text for _, text in marked)) is None:
         return marked
@@ -191,13 +193,7 @@ def without_holes(
 
 
 def _sentences_without_holes(paragraph: str, names: list[str], struck: Counter[str] | None) -> str:
-    """The sentences of a paragraph in which no text is missing.
-
-    Args:
-        paragraph: with holes.
-        names: of the holes.
-        struck: counts the sentences that are left out, by what is missing; None for no counts.
-    """
+    """The sentences of a paragraph that have no hole; arguments as of :func:`without_holes`."""
     from longform.text.sentences import sentences
 
     complete = []
@@ -211,9 +207,14 @@ def _sentences_without_holes(paragraph: str, names: list[str], struck: Counter[s
 
 
 def seen_part(wikitext: str, holes: Holes | None = None) -> str:
-    """The wikitext that is seen, with links and lines alone left as markup.
+    """What a reader of the page sees of wikitext; only links and lines are left as markup.
 
-    The characters of :mod:`.marks` stand in it.
+    Args:
+        wikitext: of a page.
+        holes: texts that are not known; added to.
+
+    Returns:
+        The text with the characters of :mod:`.marks` in it.
     """
     holes = Holes() if holes is None else holes
     # 1. Tags and templates, those that are never closed as well.
@@ -380,9 +381,10 @@ def paragraphs(body: str) -> list[str]:
 
 
 def _without_notes(paragraph: str) -> str:
-    """A paragraph without templates that are not known and show nothing.
+    """A paragraph without the holes of templates that can show no words of its sentences.
 
-    They are notes, which follow a sentence, and furniture, which stands against its first word.
+    These are notes, which stand behind the end of a sentence, and furniture such as boxes, which
+    stands directly before the paragraph's first word.
     """
     paragraph = _FURNITURE.sub(GONE, paragraph)
     pieces = []
@@ -399,9 +401,9 @@ def _without_notes(paragraph: str) -> str:
 
 
 def _without_note_at_end(item: str) -> str:
-    """A list item without templates that are not known at its end.
+    """A list item without the holes of templates at its end.
 
-    They stay where the words before ask for more.
+    They stay where the words before them cannot end an item ("born in", "born:").
     """
     bare = item.rstrip(f" \t{GONE}")
     while bare and _NOTE.fullmatch(bare[-1]):
@@ -413,11 +415,11 @@ def _without_note_at_end(item: str) -> str:
 
 
 def readable(parts: list[str], strip: Callable[[str], str]) -> list[str]:
-    """Paragraphs without links, entities and marks, those that are empty left out.
+    """Plain text of paragraphs: no links, entities and marks. Empty ones are left out.
 
     Args:
         parts: paragraphs, in which no other markup is left.
-        strip: what takes links off a text.
+        strip: removes the markup of links from a text, and decodes entities.
     """
     # 1. Signs that are no markup here.
     plain_parts = []
@@ -432,7 +434,7 @@ def readable(parts: list[str], strip: Callable[[str], str]) -> list[str]:
 
 
 def tidy(text: str) -> str:
-    """One blank between words, no traces of what was cut or of markup that never closed."""
+    """Clean a text: one blank between words, no empty brackets where something was cut."""
     text = _RESIDUE.sub(GONE, text)
     if GONE in text:
         text = _EMPTY_PAIR.sub(GONE, text)
@@ -446,14 +448,16 @@ def tidy(text: str) -> str:
 
 @dataclass
 class GuardedParser:
-    """Reads pages in a child process; a context manager, since the child must be ended.
+    """Parses pages in a child process, with limits on time and memory.
+
+    It is a context manager, which ends the child.
 
     Attributes:
-        page_seconds: of CPU that a page may cost.
+        page_seconds: CPU seconds that a page may cost.
         memory: bytes of address space that the child may have; worker and parser stay under 1 GB.
-        wall_factor: seconds for each second of CPU after which the child counts as asleep; a
-            crowded machine must not trip it.
-        struck: sentences left out of all pages, by what left a hole.
+        wall_factor: the child is ended after ``wall_factor * page_seconds`` seconds on the clock,
+            so many that other work on the machine does not cause it.
+        struck: sentences left out of all pages so far, by the template or tag that left a hole.
     """
 
     page_seconds: int = 20
@@ -470,10 +474,11 @@ class GuardedParser:
         self._end()
 
     def read(self, wikitext: str) -> tuple[Sections | None, str]:
-        """Sections of a page and how they came about.
+        """Parse a page, or scan it where the parser fails.
 
         Returns:
-            The parser's and ``parsed``; or the scanner's and why; or None and ``unreadable``.
+            The sections, and the outcome: ``parsed``, or why the parser failed and ``: scanned``;
+            None and ``unreadable`` where the scanner failed too.
         """
         marked, outcome = self._ask("parse", wikitext)
         if marked is not None:
@@ -484,7 +489,12 @@ class GuardedParser:
         return without_holes(*scanned, self.struck), f"{outcome}: scanned"
 
     def _ask(self, mode: str, wikitext: str) -> tuple[Marked | None, str]:
-        """The child's answer to one page; None and why there is none."""
+        """Send the child a page; returns its sections with holes and ``parsed``, or None and why.
+
+        Args:
+            mode: ``parse``, or ``scan`` for regular expressions alone.
+            wikitext: of the page.
+        """
         if self._child is None:
             self._child = self._started()
         try:
@@ -497,24 +507,33 @@ class GuardedParser:
         if answer is None:
             return None, outcome
         marked, names = answer
+        # JSON has lists in place of tuples.
         return ([(title, text) for title, text in marked], names), outcome
 
     def _started(self) -> subprocess.Popen[bytes]:
-        self._pipe, theirs = Pipe()
+        """Start the child, with a pipe to it."""
+        self._pipe, child_end = Pipe()
         packages = str(Path(__file__).parents[3])
-        code = _BOOT.format(packages, theirs.fileno(), self.page_seconds, self.memory)
+        code = _BOOT.format(packages, child_end.fileno(), self.page_seconds, self.memory)
         child = subprocess.Popen(
             [sys.executable, "-c", code],
-            pass_fds=[theirs.fileno()],
+            pass_fds=[child_end.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        theirs.close()
+        child_end.close()
         return child
 
     def _end(self, stalled: bool = False) -> str:
-        """End the child; says why it had to."""
+        """End the child.
+
+        Args:
+            stalled: whether it did not answer in time; then it is killed.
+
+        Returns:
+            ``time-out`` or ``parser died``; ``ended`` where there is no child.
+        """
         if self._child is None:
             return "ended"
         child, self._child = self._child, None
