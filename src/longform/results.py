@@ -153,7 +153,10 @@ class Results(tuple[Record, ...]):
         return {name: grouped(self, attrgetter(name)) for name in INDEXED}
 
     def find(self, **values_by_field: Any) -> Record | None:
-        """The only record that :meth:`where` returns, or None. Raises BadInput: there are several."""
+        """The only record that :meth:`where` returns, or None.
+
+        Raises BadInput: there are several.
+        """
         matching = self.where(**values_by_field)
         if len(matching) > 1:
             differing = {}
@@ -167,7 +170,10 @@ class Results(tuple[Record, ...]):
         return matching[0] if matching else None
 
     def one(self, **values_by_field: Any) -> Record:
-        """The only record that :meth:`where` returns. Raises BadInput: there is none, or several."""
+        """The only record that :meth:`where` returns.
+
+        Raises BadInput: there is none, or several.
+        """
         record = self.find(**values_by_field)
         if record is None:
             raise BadInput(f"no record has {values_by_field}; run the stage that measures it")

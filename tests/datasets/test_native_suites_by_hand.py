@@ -187,7 +187,11 @@ def test_sources_of_a_corpus_go_to_their_builders_with_the_settings(monkeypatch,
     calls = []
 
     def called(name, result=()):
-        return lambda *given: calls.append((name, given)) or result
+        def record(*positional, **keywords):
+            calls.append((name, (*positional, *keywords.values())))
+            return result
+
+        return record
 
     for name in ("stories", "orders", "connectives", "speaker_commitment", "re_mentions"):
         monkeypatch.setattr(

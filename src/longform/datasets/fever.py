@@ -447,7 +447,8 @@ _NUMBER = re.compile(r"(\d{1,4})(?:\t|$)")
 def _numbered_lines(text: str, where: str) -> list[str]:
     r"""The sentences of a page, so that index i has the sentence of number i.
 
-    A number that is left out is an empty sentence. A line is its number, a tab, the sentence and, behind more tabs, its links. A sentence or a link
+    A number that is left out is an empty sentence. A line is its number, a tab, the sentence and,
+    behind more tabs, its links. A sentence or a link
     with ``\n`` in it goes on in a row without the next number; the break becomes a blank.
 
     Raises InputError: text stands before the first number.

@@ -59,7 +59,7 @@ def piece_count(text: str) -> int:
 
 
 def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
-    """How many tokens a text has.
+    """A function that counts the tokens of a text.
 
     Args:
         tokenizer: a ``tokenizer.json``, GPT-2's for the paper's thresholds; None for
@@ -108,13 +108,13 @@ class Filters:
 
 @dataclass(frozen=True)
 class Selection:
-    """What the filters kept.
+    """The articles that passed the filters.
 
     Attributes:
         documents: in reading order.
-        lengths: tokens of each section, an int64 array per document.
-        dropped: articles by reason; with those kept they add up to what was read.
-        removed_sections: deleted sections by title.
+        lengths: for each document, the tokens of its sections, int64 (sections,).
+        dropped: number of dropped articles, by reason; with ``documents`` they add up to all.
+        removed_sections: number of deleted sections, by title.
     """
 
     documents: list[Document]
@@ -138,14 +138,17 @@ def select(
     count: Callable[[str], int],
     splitter: Callable[[list[str]], list[str]] | None = None,
 ) -> Selection:
-    """Steps 1 to 4 over articles; of those with one id the first that fits is taken.
+    """Apply steps 1 to 4 to articles; of those with one id, take the first that passes.
 
     Args:
         articles: an iterable that can be read twice.
         filters: the thresholds.
         count: how many tokens a text has.
-        splitter: the split of each id that survives step 3, before titles are counted; None for the
-            articles' own.
+        splitter: gives the split of each id that passes step 3, before titles are counted; None
+            keeps the articles' own splits.
+
+    Returns:
+        The articles that pass, with normalised titles and without deleted sections.
 
     Raises BadInput: the articles can be read only once.
     """
@@ -162,7 +165,8 @@ def select(
         splits = dict(zip(passed, splitter(list(passed)), strict=True))
     lengths_of = _with_frequent_titles(passed, splits, filters.min_title_count)
     dropped["infrequent title"] += len(passed) - len(lengths_of)
-    # The texts themselves, by a second reading.
+    # The texts themselves, by a second reading. Of articles with one id, only the one that passed
+    # has as many sections as its outline; ``+dropped`` leaves counts of zero out.
     documents: dict[str, Document] = {}
     for article in articles:
         if article.id not in lengths_of or article.id in documents:
@@ -215,7 +219,7 @@ def _with_frequent_titles(
     Args:
         outlines: of the articles, by id.
         splits: of the articles, by id; titles are counted in split train.
-        min_count: how often a frequent title stands there.
+        min_count: training sections that a frequent title has at least.
     """
     title_counts = Counter[str]()
     for unit, outline in outlines.items():
@@ -230,7 +234,13 @@ def _with_frequent_titles(
 
 
 def _reason_to_drop(titles: Sequence[str], lengths: Sequence[int], filters: Filters) -> str:
-    """Why an article of such sections does not pass step 3; nothing where it passes."""
+    """Why an article does not pass step 3; the empty string where it passes.
+
+    Args:
+        titles: of its sections.
+        lengths: their tokens.
+        filters: the thresholds.
+    """
     if not all(titles):
         return "untitled section"
     if len(lengths) < filters.min_sections:
@@ -243,7 +253,15 @@ def _reason_to_drop(titles: Sequence[str], lengths: Sequence[int], filters: Filt
 
 
 def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[str]]:
-    """Steps 1 and 2 on one article, and the titles of the sections that were deleted."""
+    """Apply steps 1 and 2 to one article.
+
+    Args:
+        article: its sections have one paragraph a line.
+        removed: normalised titles of sections that are deleted.
+
+    Returns:
+        The article that is left, and the titles of the deleted sections.
+    """
     removed = frozenset(removed)
     sections = []
     deleted = []
@@ -252,7 +270,6 @@ def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[s
         if title in removed:
             deleted.append(title)
         else:
-            # the readers give one paragraph a line
             sections.append(Section(title, from_lines(section.text)))
     return replace(article, sections=tuple(sections)), deleted
 
@@ -331,15 +348,15 @@ def table_11(selection: Selection, split: str = "validation") -> dict[str, float
 
 
 def filtered_corpus(
-    selection: Selection, count: Callable[[str], int], raw: Path, read: Mapping[str, Any]
+    selection: Selection, count: Callable[[str], int], raw: Path, facts_before: Mapping[str, Any]
 ) -> Corpus:
-    """What the filters kept as a corpus.
+    """The corpus of the articles that passed the filters.
 
     Args:
-        selection: of at least one article.
+        selection: the articles.
         count: the tokens of a text, as for :func:`select`.
-        raw: where the articles lie, for the message.
-        read: facts on what was read before the filters.
+        raw: where the articles lie, for errors.
+        facts_before: facts on what was read before the filters.
 
     Returns:
         ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``;
@@ -350,7 +367,9 @@ def filtered_corpus(
         InputError: no article is left.
     """
     if not selection.documents:
-        outcome = f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)})"
+        outcome = (
+            f"{raw}: no article left ({dict(facts_before)}, dropped {dict(selection.dropped)})"
+        )
         if not selection.dropped.total():  # none came as far as the filters
             raise InputError(
                 f"{outcome}; no record is an article of the form that is read here, "
@@ -358,7 +377,7 @@ def filtered_corpus(
             )
         raise InputError(f"{outcome}; loosen the filters")
     facts = {
-        **read,
+        **facts_before,
         "kept": len(selection.documents),
         "dropped": selection.dropped,
         "removed_sections": selection.removed_sections,
@@ -369,12 +388,16 @@ def filtered_corpus(
     return Corpus(selection.documents, truth, facts)
 
 
-def settings(kind: Any, given: Mapping[str, Any]) -> Any:
-    """A dataclass of settings from an entry's mapping.
+def settings(kind: Any, entry: Mapping[str, Any]) -> Any:
+    """Make a dataclass of settings.
+
+    Args:
+        kind: the dataclass.
+        entry: its fields by name, as a file of parameters has them.
 
     Raises BadInput: a key that the dataclass does not have.
     """
     allowed = sorted(field.name for field in fields(kind))
-    if unknown := sorted(set(given) - set(allowed)):
+    if unknown := sorted(set(entry) - set(allowed)):
         raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")
-    return kind(**given)
+    return kind(**entry)

@@ -10,16 +10,18 @@ READING = {"reading": True}
 
 
 def signature(critic: Any) -> str:
-    """Class and settings of a critic, as records have it: ``BigramCritic(delta=1.0)``.
+    """Class and settings of a critic, as records name it: ``BigramCritic(delta=1.0)``.
 
     Args:
-        critic: an instance of a dataclass; fields that are ``FITTED`` or ``READING`` are left out.
-            A class that was renamed since records were committed has its old name in
-            ``recorded_as``.
+        critic: an instance of a dataclass; fields whose metadata are ``FITTED`` or ``READING`` are
+            left out. A class that was renamed after records were committed has its old name in
+            the class variable ``recorded_as``.
     """
+    left_out = FITTED.keys() | READING.keys()
     settings = []
     for field in fields(critic):
-        if not field.metadata.keys() & {"fitted", "reading"}:
+        if not field.metadata.keys() & left_out:
             settings.append(f"{field.name}={getattr(critic, field.name)}")
+    # ``vars`` has the class's own variables: a subclass does not inherit the old name.
     name = vars(type(critic)).get("recorded_as", type(critic).__name__)
     return f"{name}({','.join(settings)})"

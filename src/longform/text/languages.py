@@ -21,7 +21,7 @@ _LATIN_WORD = re.compile(rf"[{LATIN}]+(?:['’][{LATIN}]+)*")
 
 
 def english_share(text: str) -> float:
-    """How English a text is.
+    """A number from 0 to 1 that says how English a text is.
 
     It is the share of its letters that are Latin, times the share of its Latin words that are
     function words of English and of no other language.
@@ -34,11 +34,11 @@ def english_share(text: str) -> float:
         Spanish and Czech, 0 in another script and in a text without letters.
     """
     words = _LATIN_WORD.findall(text)
-    return latin_share(text) * _function_words(words) / len(words) if words else 0.0
+    return latin_share(text) * _count_english_words(words) / len(words) if words else 0.0
 
 
-def _function_words(words: Sequence[str]) -> int:
-    """How many of them only English has as function words."""
+def _count_english_words(words: Sequence[str]) -> int:
+    """The number of words that are function words of English and of no other language here."""
     num_english = 0
     for word in words:
         num_english += word.lower().replace("’", "'") in _ENGLISH
@@ -53,7 +53,7 @@ def latin_share(text: str) -> float:
 
 
 def looks_english(text: str) -> bool:
-    """Whether nothing speaks against English.
+    """Whether a text is in English, as far as script and function words can tell.
 
     A text of fewer than ``MIN_WORDS`` words of Latin script passes if at least half of its letters
     are Latin.
@@ -64,4 +64,4 @@ def looks_english(text: str) -> bool:
     words = _LATIN_WORD.findall(text)
     if len(words) < MIN_WORDS:
         return True
-    return latin * _function_words(words) / len(words) >= MIN_ENGLISH
+    return latin * _count_english_words(words) / len(words) >= MIN_ENGLISH

@@ -262,8 +262,8 @@ def plan_verification(
 
 
 Systems = dict[str, Sequence[Document]]
-# A record for each sentence of a text: "shown", fields of SentenceVerdict, and "lines", its evidence
-# as [page's title, number of the line].
+# A record for each sentence of a text: "shown", fields of SentenceVerdict, and "lines", its
+# evidence as [page's title, number of the line].
 Rows = list[dict[str, Any]]
 
 

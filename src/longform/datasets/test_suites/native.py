@@ -29,7 +29,8 @@ from longform.statistics.random_streams import generator
 from longform.text.permutations import connective_replaced, context_shuffled, rementioned, shuffled
 from longform.text.sentences import sentence_texts
 
-MARK = "[SEP]"
+MARK = "[SEP]"  # between speakers
+NARRATIVES, DIALOGUES = "N", "D"  # in the names of suites, as in beyer2021's tables
 SENTENCES = 5  # of a story in beyer2021 section 4.1 (Story Cloze)
 Ordered = tuple[str, Sequence[str]]  # id and units, in their order
 # meanwhile only opens segments
@@ -37,14 +38,18 @@ CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")
 
 
 def orders(name: str, texts: Sequence[Ordered], seed: object, mark: str = "") -> Iterator[Suite]:
-    """Units in their order against a shuffle of all, and of all but the last (section 4.1).
+    """Two suites: the original order against a shuffle of all units, or of all but the last.
+
+    (beyer2021 section 4.1.) An item passes where the shuffled version has the higher surprisal: as
+    a whole, or in its last unit alone.
 
     Args:
-        name: of the suites, with ``_all`` and ``_context`` behind it.
+        name: of the suites, which add ``_all`` and ``_context`` to it.
         texts: id and units (sentences or utterances) of each.
         seed: the permutation depends on it and a text's id.
         mark: stands behind each unit but the last.
     """
+    # Region "*" is the whole text, region 2 the last unit.
     for kind, edit, region in (("all", shuffled, "*"), ("context", context_shuffled, "2")):
         items: list[SuiteItem] = []
         excluded: Counter[str] = Counter()
@@ -70,15 +75,23 @@ def _context_and_last(units: Sequence[str], mark: str) -> tuple[str, str]:
 
 
 def stories(path: Path, seed: object) -> Iterator[Suite]:
-    """Orders of sentences, and the right against the wrong ending (section 4.2)."""
+    """Suites of Story Cloze: orders of sentences, and the right against the wrong ending.
+
+    (beyer2021 sections 4.1 and 4.2.)
+
+    Args:
+        path: for :func:`.sources.read_stories`.
+        seed: of the orders.
+    """
     rows = readers.read_stories(path)
     texts = [(name, (*context, right)) for name, context, right, _ in rows]
-    yield from orders("N", texts, seed)
+    yield from orders(NARRATIVES, texts, seed)
     items = []
     for number, (name, context, right, wrong) in enumerate(rows, 1):
         before = " ".join(context)
         conditions = {"original_ending": (before, right), "distractor_ending": (before, wrong)}
         items.append(pair(number, conditions, [{"kind": "ending", "source": name}]))
+    # Region 2 is the ending; a model passes where the wrong one is more surprising.
     formula = "(2;%distractor_ending%) > (2;%original_ending%)"
     yield _suite("story_cloze", formula, items, ["story", "ending"])
 
@@ -86,7 +99,7 @@ def stories(path: Path, seed: object) -> Iterator[Suite]:
 def winograd(
     name: str, schemas: Iterable[readers.Schema], kind: str, seed: object, lower: bool = True
 ) -> Suite:
-    """The right candidate against the other (section 4.3).
+    """A suite of the right candidate in a schema against the other (beyer2021 section 4.3).
 
     Args:
         name: of the suite.
@@ -114,14 +127,23 @@ def winograd(
 
 
 def re_mentions(genre: str, path: Path) -> Suite:
-    """A pronoun against the antecedent's words in its place (section 4.4)."""
+    """A suite of a pronoun against its antecedent's words in its place (beyer2021 section 4.4).
+
+    Args:
+        genre: of the texts, which names the suite.
+        path: for :func:`longform.datasets.coreference.read_re_mentions`.
+    """
     items = []
     excluded: Counter[str] = Counter()
     for number, mention in enumerate(read_re_mentions(path), 1):
         first, second = mention.first, mention.second
         try:
             repeated, edit = rementioned(
-                second, mention.start, mention.end, mention.antecedent, mention.possessive
+                second,
+                start=mention.start,
+                end=mention.end,
+                antecedent=mention.antecedent,
+                possessive=mention.possessive,
             )
         except BadInput:
             excluded["nothing to replace"] += 1
@@ -140,18 +162,20 @@ def connectives(
     seed: tuple[object, ...],
     replaced: Sequence[str] = CONNECTIVES,
 ) -> Iterator[Suite]:
-    """A connective against another one, for each connective, sense and replacement (section 4.5).
+    """Suites of a connective against another: one for each connective, sense and replacement.
+
+    (beyer2021 section 4.5.)
 
     Uses that open their segment are left out, as in the paper.
 
     Args:
         path: JSON lines (``.jsonl``), a folder in the Penn Discourse Treebank's format, or
             Disco-Annotation.
-        least: uses of a connective in a sense; one with fewer is left out.
+        least: uses that a connective must have in a sense; else that sense is left out.
         match_case: whether a replacement is capitalised where the original is. Without, as in the
             paper, it is in lower case everywhere, so that every use which opens a sentence (all of
             "However") is also spoilt by its case.
-        most: uses of a connective in a sense, drawn where there are more.
+        most: uses of a connective in a sense that are taken, drawn where there are more.
         seed: of that draw.
         replaced: the connectives whose uses are taken.
     """
@@ -171,8 +195,8 @@ def connectives(
             inside.append(use)
     uses_of = grouped(inside, lambda use: (use.connective, use.sense))
     # 2. A suite for each replacement of each.
-    for (connective, sense), of_sense in sorted(uses_of.items()):
-        chosen = sample(of_sense, most, (*seed, connective, sense))
+    for (connective, sense), uses_of_sense in sorted(uses_of.items()):
+        chosen = sample(uses_of_sense, most, (*seed, connective, sense))
         if len(chosen) < least:
             continue
         excluded = {"opens its segment": opening[connective]} if opening[connective] else {}
@@ -191,7 +215,7 @@ def connectives(
 def _connective_items(
     uses: Sequence[readers.ConnectiveUse], other: str, match_case: bool
 ) -> list[SuiteItem]:
-    """Uses of a connective against another one."""
+    """Items of each use: the text as it is against the text with another connective."""
     items = []
     for number, use in enumerate(uses, 1):
         _, edit = connective_replaced(use.text, use.start, use.end, other, match_case)
@@ -205,7 +229,10 @@ def _connective_items(
 
 
 def speaker_commitment(path: Path) -> Iterator[Suite]:
-    """A contradiction by the same speaker against one by another (section 4.6)."""
+    """A suite of a contradiction by the same speaker against one by another.
+
+    (beyer2021 section 4.6.) Pairs that do not contradict are left out.
+    """
     items: list[SuiteItem] = []
     excluded: Counter[str] = Counter()
     for name, first, second, label in readers.read_dialogue_nli(path):
@@ -229,10 +256,25 @@ def _suite(
     regions: Sequence[str],
     excluded: Mapping[str, int] | None = None,
 ) -> Suite:
-    """A suite of one prediction; ``regions`` are their names, ``excluded`` items by reason."""
+    """A suite of one prediction.
+
+    Args:
+        name: of the suite.
+        formula: the prediction.
+        items: of the suite.
+        regions: names of the regions, which are numbered from 1.
+        excluded: how many items could not be made, by reason.
+    """
     names = {str(number): region for number, region in enumerate(regions, 1)}
     meta = {"reference": "beyer2021", "excluded": dict(excluded or {})}
-    return Suite(name, "mean", (formula,), tuple(items), names, meta)
+    return Suite(
+        name,
+        metric="mean",
+        predictions=(formula,),
+        items=tuple(items),
+        region_names=names,
+        meta=meta,
+    )
 
 
 def _dialogues(path: Path, drop_last: bool) -> Sequence[Ordered]:
@@ -243,16 +285,18 @@ def _dialogues(path: Path, drop_last: bool) -> Sequence[Ordered]:
 
 
 def sample(texts: Sequence[Any], most: int | None, seed: tuple[object, ...]) -> Sequence[Any]:
-    """At most so many of the texts, drawn by seed, in their order."""
+    """At most ``most`` of the texts (None: all), drawn by seed, in their order."""
     order = generator(*seed, "most").permutation(len(texts))
     return [texts[number] for number in sorted(order[:most].tolist())]
 
 
 @dataclass(frozen=True)
 class _Builders:
-    """Makes suites from each kind of source; a method is named as its kind.
+    """Methods that make suites of each kind of source; a method has the name of its kind.
 
-    Settings are those of :func:`build`: ``min_uses`` its ``least``, ``max_texts`` its ``most``.
+    Attributes:
+        draws: name the random draws: seed and name of the corpus.
+        min_uses, max_texts: ``least`` and ``most`` of :func:`build`; the others are called alike.
     """
 
     draws: tuple[object, ...]
@@ -268,16 +312,19 @@ class _Builders:
 
     def dialogues(self, path: Path) -> Iterable[Suite]:
         texts = sample(_dialogues(path, self.drop_last), self.max_texts, self.draws)
-        return orders("D", texts, self.draws, f" {MARK}")
+        return orders(DIALOGUES, texts, self.draws, f" {MARK}")
 
     def narration(self, path: Path) -> Iterable[Suite]:
         pieces = readers.read_narration(path, SENTENCES)
-        return orders("N", sample(pieces, self.max_texts, self.draws), self.draws)
+        texts = sample(pieces, self.max_texts, self.draws)
+        return orders(NARRATIVES, texts, self.draws)
 
     def schemas(self, path: Path) -> Iterable[Suite]:
         schemas = readers.read_schemas(path)
         for kind in ("full", "partial"):
-            yield winograd(f"winograd_{kind}", schemas, kind, self.draws, self.lower)
+            yield winograd(
+                f"winograd_{kind}", schemas, kind=kind, seed=self.draws, lower=self.lower
+            )
 
     def re_mentions(self, paths: Mapping[str, Path]) -> Iterable[Suite]:
         for genre, path in paths.items():
@@ -285,7 +332,12 @@ class _Builders:
 
     def connectives(self, path: Path) -> Iterable[Suite]:
         return connectives(
-            path, self.min_uses, self.match_case, self.max_texts, self.draws, self.replaced
+            path,
+            least=self.min_uses,
+            match_case=self.match_case,
+            most=self.max_texts,
+            seed=self.draws,
+            replaced=self.replaced,
         )
 
     def statements(self, path: Path) -> Iterable[Suite]:
@@ -337,7 +389,13 @@ def build(
     Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
     builders = _Builders(
-        (seed, name), drop_last, lower, match_case, least, most, replaced or CONNECTIVES
+        draws=(seed, name),
+        drop_last=drop_last,
+        lower=lower,
+        match_case=match_case,
+        min_uses=least,
+        max_texts=most,
+        replaced=replaced or CONNECTIVES,
     )
     builder_of: dict[str, Callable[[Any], Iterable[Suite]]] = {
         "stories": builders.stories,
@@ -350,7 +408,7 @@ def build(
         "texts": builders.texts,
         "suites": builders.suites,
     }
-    # kinds that nothing is made from are refused before any file is read
+    # Refuse unknown kinds of sources before any file is read.
     unknown = sorted(sources.keys() - builder_of.keys())
     if unknown:
         raise BadInput(
@@ -358,12 +416,12 @@ def build(
         )
     suites: list[Suite] = []
     for kind, source in sources.items():
-        below: Any
+        path_or_paths: Any
         if isinstance(source, Mapping):
-            below = {key: raw / value for key, value in source.items()}
+            path_or_paths = {key: raw / value for key, value in source.items()}
         else:
-            below = raw / source
-        for suite in builder_of[kind](below):
+            path_or_paths = raw / source
+        for suite in builder_of[kind](path_or_paths):
             if kind != "suites":
                 suite = checked(replace(suite, metric=metric))
             suites.append(suite)

@@ -85,7 +85,14 @@ LEVELS = LOGIC, COMPARISON, ARITHMETIC = "&|", "<>=", "+-"
 
 
 def parse(text: str, where: str = "formula") -> Formula:
-    """Read one prediction. Raises BadInput: with the place and what was expected there."""
+    """Parse one prediction.
+
+    Args:
+        text: such as ``(2;%shuffled%) > (2;%original%)``.
+        where: file and place of the formula, for errors.
+
+    Raises BadInput: no formula, or one that is a number; it names what is allowed at which place.
+    """
     reader = _Reader(text, where)
     formula = reader.formula()
     if not reader.ended:
@@ -99,7 +106,12 @@ def parse(text: str, where: str = "formula") -> Formula:
 
 
 def evaluate(formula: Formula, value: Callable[[RegionValue], float]) -> float | bool:
-    """The truth (or number) of a formula, given the value of every region that it names."""
+    """The truth (or number) of a formula.
+
+    Args:
+        formula: of :func:`parse`.
+        value: returns the value of a region that the formula names.
+    """
     if isinstance(formula, RegionValue):
         return value(formula)
     if isinstance(formula, Number):
@@ -140,7 +152,15 @@ CLOSING = {"(": ")", "[": "]"}
 
 
 class _Reader:
-    """Recursive descent over one formula; ``match`` and ``start`` are those of the next token."""
+    """A recursive-descent parser over one formula, with the next token in view.
+
+    Attributes:
+        text, where: the formula, and its place for errors.
+        match, start: the next token's match of ``TOKEN``, and its offset in the text.
+        symbol, ended: the next token's symbol (a blank for a region or number), and whether the
+            text ends there.
+        place: offset behind the next token.
+    """
 
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where, self.place = text.rstrip(), where, 0
@@ -159,19 +179,23 @@ class _Reader:
         self.symbol, self.ended = match["symbol"] or " ", match["end"] is not None
 
     def taken(self) -> str:
-        """The symbol that is passed."""
+        """Go to the next token and return the symbol before it."""
         symbol = self.symbol
         self.take()
         return symbol
 
     def error(self, allowed: str) -> BadInput:
-        """What stands at this place of the formula, and what may."""
+        """The error that the next token is not among the allowed ones."""
         rest = self.text[self.start :]
         got = f"{rest[:20]!r} at character {self.start + 1}" if rest else "the end"
         return BadInput(f"{self.where}: got {got} of {self.text!r}, allowed there is {allowed}")
 
     def formula(self, binding: int = 0) -> Formula:
-        """Operations of that level in ``LEVELS`` and those that bind tighter, left to right."""
+        """Parse operations of a level and those that bind tighter, left to right.
+
+        Args:
+            binding: index of the level in ``LEVELS``.
+        """
         if binding == len(LEVELS):
             return self.atom()
         formula = self.formula(binding + 1)
@@ -182,7 +206,7 @@ class _Reader:
         return formula
 
     def atom(self) -> Formula:
-        """A region, a number, or a formula in brackets."""
+        """Parse a region, a number, or a formula in brackets."""
         if self.match["region"] is not None:
             number, name = self.match["number"], self.match["name"]
             if not NAME.fullmatch(name):

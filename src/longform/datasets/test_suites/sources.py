@@ -471,8 +471,7 @@ def _treebank_use(text: str, fields: list[str], where: str, use_id: str) -> Conn
     sense_name = _sense(sense)
     if sense_name == sense or text[start:end].lower() != connective.lower():
         return None
-    # 1. The segment: the sentence before the arguments, and all sentences that hold them. ``sentence_starts``
-    # are starts of sentences up to the arguments.
+    # 1. The segment: the sentence before the arguments, and all sentences that hold them.
     span_start = min(start, first_argument[0], second_argument[0])
     span_end = max(end, first_argument[1], second_argument[1])
     sentence_starts, sentence_end = [0], len(text)

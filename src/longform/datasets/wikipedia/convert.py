@@ -451,7 +451,7 @@ def _values(source: _Input, side: int, name: str = "") -> str:
 
 
 def _is_temperature(measure: Unit) -> bool:
-    """Whether a unit measures temperature: such units are shown by symbols, if ``abbr`` is unset."""
+    """Whether a unit measures temperature: it is shown by its symbol where ``abbr`` is unset."""
     return measure.kind.startswith("temperature")
 
 

@@ -72,16 +72,18 @@ def chinese_text(arguments: Arguments) -> str | None:
 
 
 def nihongo(arguments: Arguments) -> str | None:
-    """``{{nihongo|English|kanji|romaji}}``: "English (kanji, romaji)".
+    """``{{nihongo|English|kanji|romaji|extra}}``: "English (kanji, romaji, extra)".
 
-    Without English the romaji stands first.
+    Without English it is "romaji (kanji, extra)". ``{{nihongo3|romaji|kanji|English}}`` has the
+    first and third parameter exchanged; ``lead=yes`` puts "Japanese: " before the kanji.
     """
     english, kanji, romaji = arguments[1], arguments[2], arguments[3]
     if arguments.name == "nihongo3":
         english, romaji = romaji, english
     extra = arguments["extra"] or arguments[4]
-    head, rest = (english, [kanji, romaji, extra]) if english else (romaji, [kanji, extra])
-    inside = ", ".join(filter(None, rest))
+    head = english or romaji
+    in_brackets = [kanji, romaji, extra] if english else [kanji, extra]
+    inside = ", ".join(filter(None, in_brackets))
     if arguments.yes("lead") and kanji:
         inside = f"Japanese: {inside}"
     return f"{head} ({inside})" if head and inside else head or inside or None
@@ -141,16 +143,24 @@ def english_sounds(arguments: Arguments) -> str | None:
 
 
 def sounds(arguments: Arguments) -> str | None:
-    """``{{IPA-de|text|lang}}`` and ``{{IPA|de|text}}``: "German: [text]"."""
-    # 1. The language, in the template's name or in its first parameter.
+    """Sounds in brackets, behind the name of their language or another label.
+
+    ``{{IPA-de|text|lang}}`` and ``{{IPA|de|text}}`` are "German: [text]", ``{{IPA-de|text}}`` is
+    "German pronunciation: [text]", ``{{IPA-de|text|local}}`` is "locally [text]",
+    ``{{IPA-de|text|Label}}`` is "Label [text]", and ``{{IPA|text}}`` is the bare text. With the
+    code "all" no language is named. None without a text or for an unknown language.
+    """
+    # 1. The parameters of ``{{IPA-de|text|kind}}`` or of ``{{IPA|de|text|kind}}``.
     code = arguments.name.partition("-")[2]
-    text, label = arguments[1], arguments[2]
-    kind = label.lower()
-    if not code:
-        code = text.lower()
-        if not label or code not in data()["languages"]:
-            return text or None
-        text, kind = label, arguments[3].lower() or "lang"
+    if code:
+        text, label = arguments[1], arguments[2]
+        kind = label.lower()
+    else:
+        code, text = arguments[1].lower(), arguments[2]
+        label = text
+        kind = arguments[3].lower() or "lang"
+        if not text or code not in data()["languages"]:
+            return arguments[1] or None
     # 2. What stands before the sounds.
     if code == "all":
         return f"{_BEFORE_SOUNDS.get(kind, label + ' ')}[{text}]"
