@@ -498,7 +498,7 @@ class _Articles:
                 self.by_id[record["id"]] = self.by_title[title] = document
 
     def of(self, page: RankedPage) -> Document | None:
-        """The article of a page by its id, else by its first title that has one; None if none has."""
+        """The article of a page by its id, else by its first title that has one; or None."""
         if page.id in self.by_id:
             return self.by_id[page.id]
         for title in page.titles:
