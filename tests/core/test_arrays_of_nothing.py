@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from longform import documents
-from longform.criticize import copies
-from longform.critics.order_and_repetition.score import _values
 from longform.critics.verifiability import checks
 from longform.datasets.test_suites.items import suites_to_corpus
 from longform.statistics.sufficient_statistics import SufficientStatistics
@@ -60,9 +58,6 @@ SHAPES = {
     "sums of whole numbers": (
         lambda: SufficientStatistics.of([ONE], ("a", "b"), [(1, 2)]).values, "float64", (1, 2),
     ),
-    "a whole number": (lambda: _values([ONE], "own_order"), "float64", (1,)),
-    "words of a text": (lambda: copies._numbered([], {}), "uint64", (0,)),
-    "joined runs": (lambda: copies._joined([], np.uint64), "uint64", (0,)),
 }  # fmt: skip
 
 

@@ -98,32 +98,22 @@ DEFAULTS = {
     "criticize.brought_models:Options": "seed=1234 packaged=True packaged_encoder=True orders=False",
     "criticize.panels:Panel": "required=False measure='sentences' learns='units' splits=5 pace=10000",
     "critics.bbscore.ranker:BridgeRanker": "classifier='three_layer'",
-    "critics.bbscore.score:JointBridge": "ridge=1e-06",
     "critics.bbscore.train:Recipe": "objective='paper' pins=True optimiser='sgd' sgd_rate=0.0001",
     "critics.coreference.rules:RuleResolver":
         "sentences_back=3 distance=1.0 subject=0.6 parallel=0.3 known=1.0 order=0.25",
-    "critics.entity_grid.score:EntityGrid": "history=1",
-    "critics.entity_grid.score:GridRanker": "penalty=0.0 shuffles=20 name='grid-ranker'",
-    "critics.lexical.wordnet:Lesk": "extended=True",
-    "critics.section_order.classifier_errors:CalibrationError": "bins=15",
     "critics.surprisal.read:Encoder": "ends='bos' separator='eos'",
     "critics.verifiability.train:ClassifierEntailment": "columns=(0, 1, 2) max_length=512",
     "critics.verifiability.train:MiniCheckEntailment": "max_length=2048",
     "datasets.wikipedia.building:Extraction":
         "shard_bytes=16777216 page_seconds=20 max_page_bytes=4194304",
     "datasets.wikipedia.wikitext:GuardedParser": "page_seconds=20 memory=838860800 wall_factor=30",
-    "decoding.beam_search:Beam": "groups=1 group_penalty=0.0 sibling_penalty=0.0 blocking=0",
-    "decoding.sampling:Sampled": "top_k=0 top_p=1.0 blocking=0 min_p=0.0 typical=1.0",
     "hsmm.em:Compute": "device='cpu' threads=1 dtype='float32' engine='auto'",
-    "hsmm.em:Plan": "pretraining=1 min_count=0.0 until=0.0",
     "hsmm.estimator:HSMM": "iterations=20 max_ngrams=250000 seed=0 device='cpu'",
     "language_models.schedule:Launch": "devices=1 nodes=1 strategy='auto'",
     "language_models.schedule:Schedule": "accumulate=1 validations=4 warmup=0.05 weight_decay=0.0 "
         "clip=1.0 precision='32-true' compile=False checkpointing=False",
     "language_models.translation:Shape":
         "layers=2 heads=4 width=128 inner=512 dropout=0.1 positions=256",
-    "statistics.markov_chain:BigramCritic": "delta=1.0 begin='<bos>' end=True",
-    "text.permutations:ShuffleTask": "kind='block' sizes=(1,) copies=20",
 }  # fmt: skip
 
 

@@ -1,12 +1,14 @@
 """Wikitext as a reader of the page sees it; each expected text was written from the page that MediaWiki shows for the wikitext."""
 
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 
 from longform.datasets.wikipedia import wikitext
 from longform.datasets.wikipedia.convert import convert
 from longform.datasets.wikipedia.formulas import tex_text
+from longform.datasets.wikipedia.template_values import GAUGES
 
 
 def seen(text):
@@ -266,3 +268,11 @@ def test_numbers_that_no_page_shows_cost_their_sentence_alone(template):
 
 def test_half_a_character_is_shown_as_one_that_is_not_known():
     assert wikitext.sections("It is &#xD800; old.")[0][1] == "It is \ufffd old."
+
+
+def test_a_gauge_in_feet_is_the_one_in_millimetres():
+    for millimetres, named in GAUGES.items():
+        feet, _, *inches = named.removesuffix(" in").split()
+        length = 304.8 * int(feet) + 25.4 * float(sum(map(Fraction, inches)))
+        rounding = 0.71 if millimetres == 750 else 0.42
+        assert length == pytest.approx(millimetres, rel=0, abs=rounding)

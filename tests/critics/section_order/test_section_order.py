@@ -334,13 +334,13 @@ def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
 def test_own_titles_are_a_chain_where_every_section_has_one():
     titled = Document("a", "test", (Section("x", "."), Section("y", ".")))
     untitled = Document("b", "train", (Section("x", "."), Section(None, ".")))
-    made = [score.own_titles(document) for document in (titled, untitled)]
-    assert [(one.unit_id, one.split, one.cut) for one in made] == [
-        ("a", "test", False),
-        ("b", "train", False),
+    made = map(score.own_titles, (titled, untitled))
+    assert [
+        (one.unit_id, one.split, one.symbols, one.valid, one.gold, one.cut) for one in made
+    ] == [
+        ("a", "test", ("x", "y"), True, ("x", "y"), False),
+        ("b", "train", (), False, ("x", None), False),
     ]
-    assert [(one.symbols, one.valid) for one in made] == [(("x", "y"), True), ((), False)]
-    assert [one.gold for one in made] == [("x", "y"), ("x", None)]
 
 
 def test_an_encoder_gets_a_new_layer_of_the_seed_over_the_titles(tmp_path, monkeypatch):
@@ -360,13 +360,11 @@ def test_an_encoder_gets_a_new_layer_of_the_seed_over_the_titles(tmp_path, monke
     assert (learner, network, schedule) == (reading.TitleClassifier, made.network, {})
     assert collate is reading.collate
     assert settings == {"seed": 4, "name": "n", "scratch": tmp_path}
-    of_split = [document for document in documents() if document.split == "validation"]
-    expected = []
-    for document in of_split:
-        for section in document.sections:
-            tokens = reading.section_ids(section.text, made.tokenizer, 8)
-            expected.append((tokens, titles.index(section.title)))
-    assert items["validation"] == expected
+    first = next(document for document in documents() if document.split == "validation")
+    rows = items["validation"][: len(first.sections)]
+    for (tokens, label), section in zip(rows, first.sections, strict=True):
+        assert tokens == reading.section_ids(section.text, made.tokenizer, 8)
+        assert label == titles.index(section.title)
 
 
 def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path):
