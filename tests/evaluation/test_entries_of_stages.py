@@ -76,7 +76,9 @@ def test_grids_put_the_human_text_above_a_machines():
     texts = grid_predictions(
         test_c_human=SOUND, test_c_robot=BROKEN, train_d_human=BROKEN, train_d_robot=SOUND
     )
-    records = grids.sources(train=train, texts=texts, models={"transitions": {}}, sources=["robot"])
+    records = grids.machines(
+        train=train, texts=texts, models={"transitions": {}}, sources=["robot"]
+    )
     found = {record.metric: record for record in records}
     accuracy = found["pairwise_accuracy"]
     assert (accuracy.value, accuracy.units, accuracy.system) == (1.0, 1, "robot")
@@ -192,7 +194,7 @@ def test_sources_have_pairs_areas_matched_lengths_and_classes(monkeypatch):
     monkeypatch.setattr(sentence_paths.sides, "CLASSIFIERS", ("linear", "linear"))
     train = path_predictions([*both_sides("train", 12, 0), *both_sides("test", 2, 90)])
     texts = path_predictions([*both_sides("test", 8, 200), *both_sides("train", 3, 300)])
-    records = sentence_paths.sources(train=train, texts=texts, sources=["robot"])
+    records = sentence_paths.machines(train=train, texts=texts, sources=["robot"])
     places = [(r.critic, r.metric, r.variant) for r in records]
     for judge in quick:
         assert (judge, "pairwise_accuracy", "") in places and (judge, "area", "") in places

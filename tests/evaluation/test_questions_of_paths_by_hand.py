@@ -261,7 +261,7 @@ def test_sources_are_judged_whole_and_at_equal_length(monkeypatch):
     monkeypatch.setattr(sentence_paths, "identity", lambda unit: "identity")
     monkeypatch.setattr(sentence_paths, "paired_difference", difference)
     both = [*train, *test]
-    records = sentence_paths.sources(train=both, texts=both, sources=["m", "n"])
+    records = sentence_paths.machines(train=both, texts=both, sources=["m", "n"])
     kinds = [(one.metric, one.variant) for one in records]
     assert kinds == [
         ("pairwise_accuracy", ""), ("area", ""), ("pairwise_accuracy", "matched"), ("three_layer", ""),

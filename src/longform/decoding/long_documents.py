@@ -432,7 +432,7 @@ def sample(
         for row, draft in enumerate(active):
             if draft.ids[-1] == end or len(draft.ids) >= settings.max_tokens:
                 ended.append(draft)
-            elif row < num_cached and _keeps(len(draft.ids) - 1, settings):
+            elif row < num_cached and _is_cacheable(len(draft.ids) - 1, settings):
                 stays.append(row)
             else:
                 moved.append(draft)
@@ -449,7 +449,7 @@ def _next_logits(
     """Compute the logits of the next token of each draft.
 
     Args:
-        contexts: the cache.
+        contexts: cache of the keys and values of drafts' contexts.
         cached: drafts whose tokens but the last are in the cache, in its order.
         uncached: drafts whose contexts are read anew.
         settings: of the sampler; they say where contexts begin.
@@ -468,18 +468,18 @@ def _next_logits(
     # Texts of one length are read together. Lengths whose cache serves the next token too come
     # first (False sorts before True), so that the rows of the cache are the first rows.
     by_length = grouped(uncached, lambda draft: len(draft.ids))
-    for length in sorted(by_length, key=lambda length: not _keeps(length, settings)):
+    for length in sorted(by_length, key=lambda length: not _is_cacheable(length, settings)):
         group = by_length[length]
-        keep = _keeps(length, settings)
+        cacheable = _is_cacheable(length, settings)
         begin = context_start(length, settings.window, settings.context_overlap)
         tokens = torch.tensor([draft.ids[begin:] for draft in group], device=device)
-        logits.append(contexts.read(tokens, keep))
+        logits.append(contexts.read(tokens, keep=cacheable))
         active.extend(group)
-        num_cached += len(group) if keep else 0
+        num_cached += len(group) if cacheable else 0
     return active, num_cached, torch.cat(logits) if len(logits) > 1 else logits[0]
 
 
-def _keeps(length: int, settings: Sampling) -> bool:
+def _is_cacheable(length: int, settings: Sampling) -> bool:
     """Whether the contexts after ``length`` and ``length + 1`` tokens begin at the same token.
 
     Then one cache serves both.

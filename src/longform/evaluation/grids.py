@@ -53,7 +53,7 @@ def shuffle_tasks(
     return order_discrimination(_models(models), tested, tasks, train=training)
 
 
-def sources(
+def machines(
     *,
     train: Predictions,
     texts: Predictions,
@@ -66,9 +66,12 @@ def sources(
         train, texts, models: as for :func:`shuffle_tasks`; the grids of completions.
         sources: names of the machines.
 
+    Returns:
+        Records of each model and machine, see :func:`human_vs_machine`.
+
     Raises:
         ConfigError: an unknown model, or none.
-        InputError: no document has texts of both.
+        InputError: no document has a human and a machine text.
     """
     human_texts = []
     for document in sides_of(units_from_predictions(train)):

@@ -275,14 +275,14 @@ def length(*, train: Predictions, texts: Predictions, heads: Sequence[str] = (""
     return length_confound(scorers, _split(texts, "test"), train=training, heads=heads)
 
 
-def sources(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
-    """Human above machine, source by source (Tables 4 and 5, Figure 5).
+def machines(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
+    """Records of human against machine texts, by source (Tables 4 and 5, Figure 5).
 
-    Pairs, pairs of equal length, areas, single texts.
+    Pairs, pairs of equal length, areas, classified single texts.
 
     Args:
         train, texts: sentence paths of completions, of which the splits train and test are taken.
-        sources: the machines, by name.
+        sources: names of the machines.
     """
     training = _sides(train, "train")
     tested = _sides(texts, "test")

@@ -119,9 +119,9 @@ class PathSources(Evaluation):
     sources: list[str] = parameter(SOURCES)
 
     def evaluate(self, inputs: EvaluationInputs) -> "Sequence[Record]":
-        from longform.evaluation.sentence_paths import sources
+        from longform.evaluation.sentence_paths import machines
 
-        return sources(train=inputs.train, texts=inputs.texts, sources=self.sources)
+        return machines(train=inputs.train, texts=inputs.texts, sources=self.sources)
 
 
 class PathProfiles(Evaluation):
@@ -200,9 +200,9 @@ class GridSources(Evaluation):
     sources: list[str] = parameter(SOURCES)
 
     def evaluate(self, inputs: EvaluationInputs) -> "Sequence[Record]":
-        from longform.evaluation.grids import sources
+        from longform.evaluation.grids import machines
 
-        return sources(
+        return machines(
             train=inputs.train,
             texts=inputs.texts,
             models=self.models.named(),

@@ -410,29 +410,30 @@ def expectation(
     begun: Expectation | None = None,
     on_block: Callable[[Expectation, int], None] | None = None,
 ) -> Expectation:
-    """Exact expected counts over a corpus, block by block.
+    """Exact expected counts over a corpus (E-step), block by block.
 
-    The sums run in block order, so they do not depend on ``threads``, bit for bit. A sequence that
-    float32 lost a path of is scanned again in float64: mass that underflows in one direction only
-    is missing from that direction's total, so totals that agree vouch for the counts.
+    The sums run in block order, so they do not depend on ``threads``, bit for bit. Where the
+    likelihoods of the forward and the backward pass differ, float32 has lost a path, and
+    :func:`_scanned` scans the sequence again in float64.
 
     Args:
         tables: of the model.
         lengths: length T of each sequence's index array.
-        index_of: returns the index array (T, K) of the i-th sequence.
+        index_of: returns the index array (T, K) of the i-th sequence; K is the longest duration.
         tokens: number of tokens of each sequence; by default its length, from which it differs
             where index arrays leave positions out.
         threads: blocks that are scanned at once.
-        rows_per_block: positions scanned at once; memory is 4 vectors of C per row and thread.
+        rows_per_block: positions scanned at once; memory is 4 vectors of C states per row and
+            thread.
         workspace: buffers to use again.
         begun: sums over the first blocks, of a pass that was killed; it is added to in place.
-        on_block: called after each block with the sums so far and the number of blocks; sums that
-            it saves can be ``begun``.
+        on_block: called after each block with the sums so far and the number of all blocks; sums
+            that it saves can be ``begun``.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
     blocks = blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK)
     workspace = workspace or Workspace()
-    sizes = np.asarray(lengths if tokens is None else tokens)
+    num_tokens = np.asarray(lengths if tokens is None else tokens)
     remaining = range(total.blocks, len(blocks))
     added = [threading.Event() for _ in blocks]  # one for each block, set when it is summed
 
@@ -447,7 +448,7 @@ def expectation(
                 added[number - 1].wait()
             if total.blocks != number:
                 return  # the block before this one failed, and its error is on the way
-            _add_block(total, block, sizes[members])
+            _add_block(total, block, num_tokens[members])
             total.blocks += 1
             if on_block:
                 on_block(total, len(blocks))

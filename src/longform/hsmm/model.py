@@ -213,7 +213,7 @@ class SemiMarkovLM:
         shapes = {
             "transitions": (num_states, num_states),
             "joint": (num_ngrams, num_states),
-            "starts": (config["max_duration"] + 1,),
+            "starts": (config["max_duration"] + 1,),  # rows at which each length begins
         }
         for name, shape in shapes.items():
             if arrays[name].shape != shape:

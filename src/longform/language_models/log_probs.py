@@ -285,13 +285,13 @@ class LogProbReader:
         # 1. Some networks keep the rotation of the longest row until they read a short one.
         equal = capacity.turns_by_length(self.network)
         if equal:
-            self._read(grow([scored[0][:2]], share=False))
+            self._tree_log_probs(grow([scored[0][:2]], share=False))
         # 2. Rows by batch.
         share = self.reads_trees(max(map(len, scored)))
         planned = list(batches(grow(scored, share), self.budget, equal))
         reported = time.monotonic()
         for done, batch in enumerate(planned, start=1):
-            for tree, log_probs in zip(batch, self._read(batch), strict=True):
+            for tree, log_probs in zip(batch, self._tree_log_probs(batch), strict=True):
                 for index, nodes in tree.rows:
                     values[numbers[index]] = log_probs[nodes[1:]]
             if time.monotonic() - reported > REPORT_SECONDS:
@@ -317,7 +317,7 @@ class LogProbReader:
             )
 
     @torch.inference_mode()
-    def _read(self, trees: list[Tree]) -> list[np.ndarray]:
+    def _tree_log_probs(self, trees: list[Tree]) -> list[np.ndarray]:
         """Log-probability of every node's token given its ancestors, 0 at the roots.
 
         Returns:
@@ -338,7 +338,7 @@ class LogProbReader:
         dtype = np.float64 if hidden.dtype == torch.float64 else np.float32
         values = np.zeros(len(tokens), dtype=dtype)
         state_rows = (starts + parents)[has_parent]
-        values[has_parent] = self._targets(hidden, state_rows, tokens[has_parent])
+        values[has_parent] = self._token_log_probs(hidden, state_rows, tokens[has_parent])
         return np.split(values, np.cumsum(sizes)[:-1])
 
     def _inputs(self, trees: list[Tree], width: int) -> dict[str, torch.Tensor]:
@@ -362,7 +362,9 @@ class LogProbReader:
         mask[~torch.from_numpy(visible)[:, None]] = torch.finfo(dtype).min
         return inputs | {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
 
-    def _targets(self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+    def _token_log_probs(
+        self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray
+    ) -> np.ndarray:
         """Log-probability of each token after the state of its parent.
 
         The head is applied once to each state, ``POSITIONS`` of them at a time.
