@@ -266,13 +266,7 @@ def judge(
 
 
 def _halving(panel: Panel, texts: ComparedTexts, equal: EqualLengths, number: int) -> Halves:
-    """The ids of the real texts that a critic is fitted to and of those that it compares.
-
-    Args:
-        panel: the critic; one that learns nothing compares all real texts.
-        texts, equal: both sides whole, and cut to equal lengths.
-        number: 0, 1, ...; each number halves the texts differently.
-    """
+    """One of the halvings of the real texts; a critic that learns nothing compares all of them."""
     if panel.learns == "nothing":
         return Halves(frozenset(), frozenset(document.id for document in equal.real))
     return halves(texts.real, texts.sources, number)
@@ -364,13 +358,7 @@ def _combined(
 ) -> CriticResult:
     """Combine the halvings: mean scores, intervals over all resamples, one p-value.
 
-    Args:
-        panel: the critic.
-        fits: one for each halving.
-        blame: the worst places of generated texts.
-        texts: of both sides.
-        seed: seed of all random numbers.
-        resamples, permutations: their numbers in each halving.
+    Arguments are those of :func:`judge`, the fit of each halving, and the worst places.
     """
     # 1. Resamples and a test of each halving, from random streams of their own.
     sides: dict[str, list[tuple[Any, SufficientStatistics]]] = {"real": [], "generated": []}

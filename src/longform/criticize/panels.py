@@ -183,6 +183,7 @@ class Latest:
         self.waiting = 0  # critics that have not used ``units`` yet
 
     def __call__(self, texts: Sequence[Excerpt]) -> list[Any]:
+        """The units of texts, read once for all users."""
         if texts is not self.texts or not self.waiting:
             self.texts, self.units, self.waiting = texts, self.reader(texts), self.users
         units = self.units

@@ -345,13 +345,7 @@ def page(document: Document, results: Sequence[CriticResult]) -> str:
 
 
 def _quoted(text: str, text_marks: Sequence[Mark], critic: int) -> str:
-    """HTML links to the places that one critic marks, each the beginning of its words.
-
-    Args:
-        text: the text.
-        text_marks: marks of all critics.
-        critic: number of the critic.
-    """
+    """HTML links to the places that the critic of this number marks, with their first words."""
     links = []
     for start, end, number, _ in text_marks:
         if number == critic:
@@ -465,17 +459,7 @@ def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
 
 
 def _check_place(folder: Path, target: Path, inputs: Sequence[Any]) -> None:
-    """Check the place of a report, as :func:`check`, and try to write there.
-
-    Args:
-        folder: as the person named it, for errors.
-        target: the same as an absolute path.
-        inputs: as :func:`check`.
-
-    Raises:
-        BadInput: as :func:`check`.
-        OSError: nothing can be written there.
-    """
+    """As :func:`check`; ``target`` is the absolute path. Raises OSError: nothing can be written."""
     # 1. It lies in no input, and holds nothing but a report.
     for texts in inputs:
         if isinstance(texts, Path) and texts.is_dir() and target.is_relative_to(texts.resolve()):
@@ -720,24 +704,13 @@ def _cells(criticism: Criticism) -> list[Cell]:
 
 
 def cell(critic: str, side: str, estimate: Estimate, p_value: float | None) -> Cell:
-    """One score with its interval and counts, for the figure.
-
-    Args:
-        critic, side: names.
-        estimate: the score.
-        p_value: of its difference from real text; None for real text itself.
-    """
+    """One score for the figure; the p-value is that of its difference from real text, if any."""
     numbers = (estimate.value, estimate.low, estimate.high, estimate.units, estimate.excluded)
     return Cell(critic, side, *numbers, p_value, signature=estimate.signature)
 
 
 def keep_results_so_far(folder: Path, partial: Path) -> None:
-    """Copy the results that were saved while the critics ran, if there are any.
-
-    Args:
-        folder: the report's folder, where they were saved.
-        partial: the new folder that replaces it.
-    """
+    """Copy results that were saved while critics ran into the folder that replaces the report's."""
     if (folder / SO_FAR).is_file():
         shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
 

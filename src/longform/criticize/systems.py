@@ -133,12 +133,7 @@ class ComparedSides:
 
     @classmethod
     def of(cls, real: Texts, systems: Mapping[str, Texts], paired: bool) -> "ComparedSides":
-        """Label, group and cut the texts of all sides.
-
-        Args:
-            real: human texts; their ids become ``real/<id>``.
-            systems: name -> texts of that system; their ids become ``<name>/<id>``.
-            paired: whether the systems wrote from the same prompts.
+        """Label, group and cut the texts of all sides; ids become ``<side>/<id>``.
 
         Raises:
             InputError: ``paired``, and the systems have different texts.
@@ -210,8 +205,7 @@ def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
 def _places_in_source(ids: Sequence[str]) -> list[str]:
     """Name each text by its number in its file: ``text 1``, ``text 2``, ...
 
-    An id that was made from a line of a file says the line's number, which also counts lines that
-    hold no text; other ids are numbered in order.
+    An id made from a line of a file has the line's number; other ids are numbered in order.
     """
     positions = []
     for row, text_id in enumerate(ids, 1):
@@ -284,11 +278,7 @@ def criticize_systems(
 def _read_all(
     real: Path | str | Sequence[str], systems: Mapping[str, Path | str | Sequence[str]]
 ) -> tuple[Texts, dict[str, Texts]]:
-    """Read the texts of the real side and of each system, as :func:`criticize_systems` gets them.
-
-    Raises:
-        InputError: no system, fewer than two real texts, or a system that is named ``REAL``.
-    """
+    """Read the texts of all sides. Raises InputError: too few of them, or a system named REAL."""
     if not systems:
         raise InputError("no generated texts; give those of at least one system")
     if REAL in systems:
@@ -334,10 +324,8 @@ def plan_systems(
 ) -> list[Plan]:
     """Estimate, for each critic, the time and the smallest detectable difference of a comparison.
 
-    Both follow from the real texts, and from the numbers and lengths of the systems' texts. The
-    smallest difference is that of a test of one halving, if a system's texts vary as real ones do.
-    Critics that are fitted before they can read a text, or that read with a network, only get a
-    time.
+    The smallest difference is that of a test of one halving, if a system's texts vary as real ones
+    do. Critics that are fitted before they can read, or that read with a network, only get a time.
 
     Args:
         real, systems, model, encoder, orders, seed: as in :func:`criticize_systems`.
@@ -358,14 +346,8 @@ def plan_systems(
 def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan:
     """Estimate the time of one critic and the smallest differences that it detects.
 
-    Args:
-        panel: the critic.
-        sides: the texts of all systems, cut as they are compared.
-        num_words: words of all texts together.
-        seed: seed of the bootstrap.
-
-    Returns:
-        The plan; with a reason instead of differences where these are not known before the work.
+    ``num_words`` counts those of all texts. The plan has a reason instead of differences where
+    these are not known before the work.
     """
     seconds = num_words / panel.pace
     if panel.absent:
@@ -395,13 +377,7 @@ def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan
 
 
 def _halving(panel: Panel, sides: ComparedSides, number: int) -> Halves:
-    """The ids of the real texts that a critic is fitted to and of those that it compares.
-
-    Args:
-        panel: the critic; one that learns nothing compares all real texts.
-        sides: all texts.
-        number: 0, 1, ...; each number halves the texts differently.
-    """
+    """One of the halvings of the real texts; a critic that learns nothing compares all of them."""
     if panel.learns == "nothing":
         real = sides.excerpts[panel.measure][REAL]
         return Halves(frozenset(), frozenset(document.id for document in real))
@@ -539,7 +515,7 @@ def _units_of_system(
         name: the system's name, with which the ids of its units begin.
         units: units of all sides.
         training_sources: source numbers of the texts that the critic was fitted to.
-        sides: all texts, with the source number of each id.
+        sides: has the source number of each id.
     """
     units_of_system = []
     for unit in units:
@@ -552,13 +528,7 @@ def _units_of_system(
 def _statistics(
     panel: Panel, critic: Any, name: str, units: Sequence[Any], sides: ComparedSides
 ) -> SufficientStatistics:
-    """A critic's sufficient statistics of one side, as rows that are independent.
-
-    Args:
-        panel, critic: the critic's description, and the critic as it is fitted.
-        name: the side's name.
-        units: the side's units that are compared.
-        sides: all texts.
+    """A critic's sufficient statistics of the side of that name, as rows that are independent.
 
     Returns:
         One row for each text, near copies together; of paired systems one row for each prompt, in
@@ -602,15 +572,7 @@ def _estimate(fits: Sequence[_Fit], name: str, draws: Sequence[Scores]) -> Estim
 def _test(
     panel: Panel, fits: Sequence[_Fit], first: str, second: str, seed: int, permutations: int
 ) -> Comparison:
-    """Test whether two sides have the same score: a permutation test over all halvings.
-
-    Args:
-        panel: the critic.
-        fits: the critic in each halving.
-        first, second: names of the sides; the difference is first minus second.
-        seed: seed of the permutations.
-        permutations: their number in each halving.
-    """
+    """Test the difference of two sides' scores, first minus second, over all halvings."""
     tests = []
     for number, fit in enumerate(fits):
         rng = generator(seed, "systems", panel.name, number, first, second)
@@ -715,12 +677,7 @@ def record_of(result: CriticOnSystems) -> dict[str, Any]:
 
 
 def result_from(panel: Panel, record: Mapping[str, Any]) -> CriticOnSystems:
-    """A critic's result from what :func:`record_of` made of it.
-
-    Args:
-        panel: the critic, which the record does not hold.
-        record: the plain data.
-    """
+    """A critic's result from the record that :func:`record_of` made of it."""
     systems = {}
     for name, system in record["systems"].items():
         parts = {

@@ -318,13 +318,7 @@ def _draw_system(
 ) -> None:
     """Draw a system's interval and its middle.
 
-    Args:
-        axes: of matplotlib.
-        result: the system's score.
-        real: real text's score, the zero of the axis.
-        half_width: half the width of real text's interval, the unit of the axis.
-        height: on the vertical axis, where a critic's row is 1 high.
-        colour: of the system.
+    On the axis ``real`` (real text's score) is zero and ``half_width`` (of its interval) is 1.
     """
     estimate = result.estimate
     low, middle, high = (

@@ -263,14 +263,7 @@ class _Search:
         scores[again], choices[again] = unended.topk(self.size, dim=1)
 
     def hypothesis(self, line: int, added: list[int], score: float, ended: bool) -> Hypothesis:
-        """A row of the stream as a hypothesis.
-
-        Args:
-            line: index of the row.
-            added: tokens that follow it.
-            score: of all tokens, which is divided by their number.
-            ended: whether the last token ends a sentence.
-        """
+        """The hypothesis of row ``line`` of the stream with added tokens, its score a token."""
         tokens = (*self.stream.ids[line, self.width :].tolist(), *added)
         return Hypothesis(tokens, score / max(len(tokens), 1), ended)
 

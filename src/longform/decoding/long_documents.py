@@ -308,12 +308,7 @@ class Sampler(pl.LightningModule):
         self.reported = time.monotonic()
 
     def predict_step(self, batch: list[tuple[int, int]], index: int) -> None:
-        """Sample this process's drafts, ``rows`` at a time.
-
-        Args:
-            batch: (index, attempt) of each.
-            index: of the batch; Lightning passes it.
-        """
+        """Sample this process's drafts, ``rows`` at a time; ``batch``: (index, attempt) of each."""
         if not batch:
             return
         if self.referee is None:
@@ -491,11 +486,7 @@ def _is_cacheable(length: int, settings: Sampling) -> bool:
 def _draw(referee: Referee, active: list[Draft], logits: Tensor, settings: Sampling) -> None:
     """Sample a token for each draft and append it.
 
-    Args:
-        referee: decides tokens of which float32 is not certain, from the whole context.
-        active: the drafts.
-        logits: of their next tokens, float32 (drafts, vocabulary).
-        settings: of the sampler.
+    It follows from ``logits``, float32 (drafts, vocabulary), if certain, else from the referee.
     """
     lengths = [len(draft.ids) for draft in active]
     words = keys([draft.key for draft in active], lengths, logits.device)

@@ -106,11 +106,7 @@ class GrowingLayer(DynamicLayer):
     def _room(self, name: str, like: Tensor, rows: int, positions: int) -> Tensor:
         """Set and return a buffer for keys or values: the spare one if it is large enough.
 
-        Args:
-            name: "keys" or "values".
-            like: states whose heads, dims and dtype it gets.
-            rows: number of rows.
-            positions: number of positions, beyond which it has room.
+        It has room for more positions, and the heads, dims and dtype of ``like``.
         """
         spare = self._spare.pop(name, None)
         if name in self._rooms and self._rooms[name].nbytes < SPARE_BYTES:

@@ -76,6 +76,7 @@ class LongDocuments(Sampler):
     )
 
     def write(self, inputs: WritingInputs) -> "Corpus":
+        """Sample articles. Raises ConfigError: the study does not say how it trains."""
         from longform.decoding.long_documents import generate
 
         if inputs.packing is None:

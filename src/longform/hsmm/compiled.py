@@ -361,10 +361,7 @@ def _scanned(
 ) -> _ScannedBlock:
     """Scan a block, and once more in float64 the sequences that lost a path to float32.
 
-    Args:
-        indices: index array (T_i, K) of each sequence of the block.
-        tables: the model's tables.
-        workspace: buffers to use again.
+    ``indices`` are the index arrays (T_i, K) of its sequences.
     """
     scan = Scan(indices, tables, workspace).backward()
     is_poor = np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT)
@@ -380,13 +377,7 @@ def _scanned(
 
 
 def _add_block(total: Expectation, block: _ScannedBlock, tokens: np.ndarray) -> None:
-    """Add a block's expected counts to the totals, in place.
-
-    Args:
-        total: sums over the blocks before.
-        block: the block's scans.
-        tokens: number of tokens of each of its sequences, (B,).
-    """
+    """Add a block's counts to the totals in place; ``tokens`` of each of its sequences, (B,)."""
     accumulate(total, block.scan, block.pairs, total.segments, tokens)
     if block.rescan is None or block.rescan_rows is None or block.rescan_pairs is None:
         return

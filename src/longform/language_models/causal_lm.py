@@ -44,6 +44,7 @@ class CausalLanguageModel(Learner):
     """Nats per predicted token of a transformers causal LM."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Mean loss of a batch, nats per predicted token."""
         output = self.network(
             input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
         )
@@ -52,6 +53,7 @@ class CausalLanguageModel(Learner):
         return cross_entropy(logits, labels, ignore_index=IGNORED)
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
+        """Number of predicted tokens of a batch."""
         return int((batch["labels"][:, 1:] != IGNORED).sum())
 
 

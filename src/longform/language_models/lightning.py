@@ -69,6 +69,7 @@ class Steps(pl.Callback):
     def on_before_optimizer_step(
         self, trainer: pl.Trainer, module: pl.LightningModule, optimizer: Any
     ) -> None:
+        """Scale gradients down to at most ``norm``."""
         sharded: Any = trainer.strategy.model
         # The norm over all shards is something that only a sharded network knows.
         if hasattr(sharded, "clip_grad_norm_"):
@@ -113,6 +114,7 @@ class Progress(pl.Callback):
             print(f"train {self.name}: {done}, {speed:,.0f} tokens/s", flush=True)
 
     def on_validation_end(self, trainer: pl.Trainer, module: Any) -> None:
+        """Add a row to the curve. Raises BadInput: the validation loss is not finite."""
         mean = float(torch.stack(self.losses).double().mean()) if self.losses else math.nan
         loss = float(trainer.callback_metrics["validation_loss"])
         if not math.isfinite(loss):
@@ -258,6 +260,7 @@ class Learner(pl.LightningModule):
         return len(batch["labels"])
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
+        """The loss of a batch, which is logged."""
         loss = self.loss(batch)
         self.log("loss", loss)
         return loss

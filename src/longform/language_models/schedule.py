@@ -308,6 +308,7 @@ class ValidationBatches(Sampler[list[int]]):
         self.batches = math.ceil(items / batch)
 
     def __len__(self) -> int:
+        """Number of batches of each process."""
         return math.ceil(self.batches / self.world)
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -343,6 +344,7 @@ class Turns(Sampler[list[int]]):
         return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[list[int]]:
+        """Item numbers of this process in batches, an empty one if it has none."""
         mine = range(rank() if self.world > 1 else 0, self.items, self.world)
         of_first = len(range(0, self.items, self.world))  # no process has more
         for start in range(0, max(1, of_first), self.batch):

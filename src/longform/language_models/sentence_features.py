@@ -55,6 +55,7 @@ class SentenceEncoder:
 
     @property
     def dims(self) -> int:
+        """Number of features of a sentence."""
         return int(self.network.config.hidden_size)
 
     def encode(self, sentences: Sequence[str], name: str = "features") -> np.ndarray:

@@ -207,6 +207,7 @@ class Finetuned(LanguageModel):
     file: str | None = parameter(FILE, None)
 
     def start(self, tokenizer: Path, pointer_folder: Path) -> Path:
+        """A folder with a pointer to the published model."""
         from longform.language_models.checkpoints import published
 
         pointer_folder.mkdir(parents=True, exist_ok=True)

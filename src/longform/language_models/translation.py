@@ -293,9 +293,11 @@ class TranslatorTraining(Learner):
     """The translator's own nats per target token."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Mean loss of a batch, nats per target token."""
         return self.network.loss(batch)
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
+        """Number of target tokens of a batch."""
         return int((batch["labels"] != IGNORED).sum())
 
 
