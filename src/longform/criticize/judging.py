@@ -76,7 +76,7 @@ def criticize(
         encoder: folder of a sentence encoder, or "none"; by default the optional extra's.
         orders: whether the model reads each text in other orders too, for order and repetition:
             hours where its perplexity takes minutes.
-        seed: of every draw.
+        seed: seed of every draw.
         progress: wraps the critics and shows how far it is: a progress bar.
         results: a file to which each critic's result is written as soon as it is there, and from
             which the results of the same texts and settings are taken, so that work that was
@@ -229,7 +229,7 @@ def judge(
 
     Args:
         panel: the critic.
-        texts: of both sides.
+        texts: texts of both sides.
         seed: seed of all random numbers.
         resamples, permutations: numbers of bootstrap resamples and of permutations, in each
             halving.
@@ -302,7 +302,7 @@ def _fit(
 
     Args:
         panel: the critic.
-        units: of all texts.
+        units: units of all texts.
         half: ids of the real texts to fit to, and of those to compare.
         sources: text id -> source number, which near copies share.
 

@@ -370,7 +370,7 @@ class TopicModels:
         """Apply the topic model of the documents of split "train" to all documents.
 
         Args:
-            documents: of all splits.
+            documents: documents of all splits.
             predictions: which predictions of :mod:`longform.critics.topics.read`: "proportions" or
                 "completion".
 
@@ -458,7 +458,7 @@ def _sentence_path(
     Args:
         options: what a person brought.
         name, question: as the report prints them.
-        critic: of the paths.
+        critic: the critic of the paths.
         objective: loss that the head is trained with: "paper" (contrastive) or "likelihood".
         first: number of the sentence that the critic's first value belongs to.
     """
@@ -515,7 +515,7 @@ def _latent_paths(
     """Latent paths of texts under a head that is trained on the texts of split "train".
 
     Args:
-        documents: of all splits.
+        documents: documents of all splits.
         options: a person's choices of encoder and seed.
         objective: as in :func:`_sentence_path`.
 

@@ -221,7 +221,7 @@ def _machine_side(article: Document, source: str, texts: Mapping[tuple[str, int]
 
     Args:
         article: people's.
-        source: of the completions; it ends the id.
+        source: source of the completions; it ends the id.
         texts: completed sections by the article's id and their number.
     """
     sections = []
@@ -239,7 +239,7 @@ def _complete(
     Args:
         jobs: the sections; their ``ids`` grow.
         network: the language model.
-        settings: of the sampler.
+        settings: settings of the sampler.
         end: the token that ends a text, which is never sampled.
         batch: sections at a time, of like lengths.
         path: file of finished sections; None for none.

@@ -18,7 +18,7 @@ class Contexts:
     """Rows of texts that a network has read, in one cache.
 
     Attributes:
-        lengths: how many tokens of each row the cache holds, int64 (rows,).
+        lengths: number of tokens of each row in the cache, int64 (rows,).
         can_join: whether rows of different lengths can be cached together; layers with a sliding
             window forbid it.
     """

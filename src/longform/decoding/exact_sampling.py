@@ -322,8 +322,8 @@ def keys(
 
     Args:
         draft_keys: seed of each draft.
-        position: of the token, one for all drafts or one for each.
-        device: of the result.
+        position: position of the token, one for all drafts or one for each.
+        device: device of the result.
 
     Returns:
         int32 (draft, 2).
@@ -342,7 +342,7 @@ def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.fl
     Args:
         position_keys: random words of each draft's position, int32 (draft, 2), see :func:`keys`.
         vocabulary: number of tokens.
-        dtype: of the result.
+        dtype: type of the result.
     """
     rows = ROWS_ON_CPU if position_keys.device.type == "cpu" else max(1, len(position_keys))
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=position_keys.device) * STEP

@@ -78,7 +78,7 @@ def generate(
     Args:
         model: folder of the language model.
         name: name of the corpus.
-        seed: of all random numbers, with the name, the document's index and the attempt.
+        seed: seed of all random numbers, with the name, the document's index and the attempt.
         scratch: folder of finished drafts, from which a killed run goes on.
         prefixes: a corpus on whose text the error of float32 is measured; no sampled article
             begins with it.
@@ -398,7 +398,7 @@ def sample(
     Args:
         referee: the network, and the float64 passes that decide uncertain tokens.
         drafts: equally long.
-        settings: of the sampler.
+        settings: settings of the sampler.
         end: token that ends a text.
         tick: called after each step with the number of its tokens.
         rows: drafts at a time, by default all. Where an eighth of the rows is free the next drafts
@@ -447,7 +447,7 @@ def _next_logits(
         contexts: cache of the keys and values of drafts' contexts.
         cached: drafts whose tokens but the last are in the cache, in its order.
         uncached: drafts whose contexts are read anew.
-        settings: of the sampler; they say where contexts begin.
+        settings: settings of the sampler; they say where contexts begin.
 
     Returns:
         All drafts, those that are now in the cache first and in its order; the number of these; and

@@ -588,7 +588,7 @@ def sample(
     Args:
         network: causal language model.
         prompts: tokens of each row, one or more.
-        settings: of the sampler.
+        settings: settings of the sampler.
         limits: most new tokens of each row.
         rngs: a random generator for each row.
         banned: tokens that are never sampled.

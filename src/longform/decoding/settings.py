@@ -194,7 +194,7 @@ class Completions(Settings):
             model: the folder of the language model.
             prefixes: the human articles, or all sides of articles that another model completed.
             name: which of the two parts it is.
-            seed: of the whole run.
+            seed: seed of the whole run.
             scratch: a folder for unfinished work.
         """
         from longform.decoding.completions import generate
@@ -255,8 +255,8 @@ class Continuations(Settings):
             prefixes: the pages.
             decoders: of the named list, each a mapping with a ``kind`` of
                 :data:`longform.decoding.decoders.DECODERS`.
-            name: of the run.
-            seed: of the whole run.
+            name: name of the run.
+            seed: seed of the whole run.
             scratch: a folder for unfinished work.
         """
         from longform.decoding.continuations import generate

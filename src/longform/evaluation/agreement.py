@@ -78,7 +78,7 @@ def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray)
     Args:
         kind: one of ``KINDS``.
         x, y: complete pairs, (pairs,).
-        counts: how often each resample has each pair, float64 (resamples, pairs).
+        counts: how often each pair is in each resample, float64 (resamples, pairs).
 
     Returns:
         float64 (resamples,); nan where undefined.

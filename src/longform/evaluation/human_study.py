@@ -410,7 +410,7 @@ class Effect:
     """A fixed effect (logit scale) or a random effect's standard deviation.
 
     Attributes:
-        name: of the system or of what varies.
+        name: name of the system or of what varies.
         value: posterior mean.
         low, high: its 95 % interval.
     """

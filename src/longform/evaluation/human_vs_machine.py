@@ -400,7 +400,7 @@ def source_classification(
 
     Args:
         features: as for :func:`text_classification`.
-        documents, train: with a text of each source.
+        documents, train: documents with a text of each source.
         sources: the machines, by name.
         classifier: one of ``CLASSIFIERS``.
     """

@@ -101,7 +101,7 @@ class Measurement:
 
         Args:
             statistics: statistics with the columns of :attr:`statistics`.
-            counts: how often each resample takes each document, (resamples, documents).
+            counts: how often each document is in each resample, (resamples, documents).
         """
         scores = []
         for head, part in self._by_head(statistics):

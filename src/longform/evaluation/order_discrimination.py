@@ -392,7 +392,7 @@ class Area:
 
         Args:
             statistics: both columns, and ``excluded``.
-            counts: how often each resample takes each document, (resamples, documents).
+            counts: how often each document is in each resample, (resamples, documents).
 
         Returns:
             float64 (resamples,).

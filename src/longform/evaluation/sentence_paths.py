@@ -61,7 +61,7 @@ class LengthCorrelation:
 
         Args:
             statistics: columns score, sentences and excluded.
-            counts: how often each resample takes each document, (resamples, documents).
+            counts: how often each document is in each resample, (resamples, documents).
         """
         is_scored = statistics.column("excluded") == 0
         scores, sentences = statistics.values[is_scored, 0], statistics.values[is_scored, 1]
@@ -121,10 +121,10 @@ def shuffle_tasks(
     Args:
         train, texts: sentence paths, of which the splits train and test are taken.
         judges: some of ``JUDGES``.
-        heads: of the encoder.
+        heads: heads of the encoder.
         areas: add the area under the ROC curve of each block task, and for the first head its
             course over the variance.
-        learned: how many training documents the classifiers see; all by default.
+        learned: number of training documents of the classifiers; all by default.
 
     Raises:
         ConfigError: a judge that is none of ``JUDGES``.
@@ -325,7 +325,7 @@ def _sides(predictions: Predictions, split: str) -> list[sides.Sides]:
 def profiles(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
     """Mean diffusion estimate and mean trajectory of each source (Figure 7).
 
-    Of human texts and of their shuffles as well; arguments as for :func:`sources`.
+    Of human texts and of their shuffles as well; arguments as for :func:`machines`.
     """
     training = _by_source(_sides(train, "train"), sources)
     tested = _by_source(_sides(texts, "test"), sources)
@@ -355,7 +355,7 @@ def _by_source(documents: Sequence[sides.Sides], names: Sequence[str]) -> dict[s
 def detection(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
     """Distances between the distributions of sources (Figure 6).
 
-    And how many sources are in their own top two; arguments as for :func:`sources`.
+    And how many sources are in their own top two; arguments as for :func:`machines`.
     """
     training = _sides(train, "train")
     tested = _sides(texts, "test")

@@ -83,7 +83,7 @@ class Expectation:
     Attributes:
         transitions: expected number of transitions between states, (C, C) float64.
         segments: expected number of segments of each n-gram and state, (G, C).
-        log_likelihood: of the sequences of positive probability, nats.
+        log_likelihood: log-likelihood of the sequences of positive probability, nats.
         tokens: number of tokens of these sequences.
         lost: number of sequences of probability zero, left out of all of these.
         blocks: number of blocks of sequences summed so far; a killed pass resumes behind them.
@@ -408,7 +408,7 @@ def expectation(
     :func:`_scanned` scans the sequence again in float64.
 
     Args:
-        tables: of the model.
+        tables: the model's tables.
         lengths: length T of each sequence's index array.
         index_of: returns the index array (T, K) of the i-th sequence; K is the longest duration.
         tokens: number of tokens of each sequence; by default its length, from which it differs

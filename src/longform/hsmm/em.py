@@ -73,7 +73,7 @@ class Iteration:
     """Statistics of one E-step, under the tables before this iteration's M-step.
 
     Attributes:
-        number: of the iteration, from 0.
+        number: number of the iteration, from 0.
         log_likelihood, tokens, lost: as in :class:`Expectation`.
         states_in_use: states with at least one expected segment.
         effective_states: exponential of the entropy of the states' shares of segments.
@@ -117,7 +117,7 @@ def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
     """Summarise an E-step.
 
     Args:
-        number: of the iteration.
+        number: number of the iteration.
         expected: the expected counts.
         frozen: whether the M-step keeps transitions and lengths.
     """
@@ -360,8 +360,8 @@ def initial_model(
     Args:
         ngrams: rows of the joint table.
         num_states: C.
-        seed: of the random numbers.
-        dtype: of the tables.
+        seed: seed of the random numbers.
+        dtype: type of the tables.
     """
     rng = generator("semi-Markov start", seed, num_states)
     transitions = near_uniform(rng, num_states)
@@ -394,9 +394,9 @@ def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
     are a random start.
 
     Args:
-        model: of fewer states.
+        model: a model of fewer states.
         num_states: C of the new model.
-        seed: of the random numbers.
+        seed: seed of the random numbers.
     """
     rng = generator("semi-Markov growth", seed, num_states)
     dtype = model.joint.dtype

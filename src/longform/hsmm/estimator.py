@@ -87,7 +87,7 @@ class HSMM:
             as in deng2022's pretraining epoch.
         max_ngrams: n-grams of each length that have a probability (250,000 in deng2022), the most
             frequent ones, two reserved rows among them.
-        seed: of the random start.
+        seed: seed of the random start.
         device: where EM runs, a torch device; results differ by rounding only.
         tables: the fitted probabilities; None before :meth:`fit`.
     """
@@ -175,7 +175,7 @@ class HSMM:
         """Draw documents of exactly ``num_segments`` segments each (50 in deng2022).
 
         Args:
-            num_documents: how many.
+            num_documents: number of documents.
             num_segments: segments M of each, from 1.
             seed, stream: name the draw; document i is the same in any number of documents.
 

@@ -192,11 +192,11 @@ def forward_step(
     Args:
         t: a position.
         first: first row of each position, (T + 2,).
-        index: of the segment of length k + 1 that starts at a row, -1 for none, (rows, K).
+        index: row of the segment of length k + 1 that starts at a row, -1 for none, (rows, K).
         joint: the table W of segments, (G, C).
         tops: logarithms of the largest entries of its rows, (G,).
         before: the vectors b of states of a segment about to start, (rows, C).
-        scales: of ``before``, float64 (rows,); those of position ``t`` are set.
+        scales: scales of ``before``, float64 (rows,); those of position ``t`` are set.
         ended: receives alpha, (rows, C).
         floor: what is not above it becomes 0, a share of the largest entry.
     """
@@ -230,7 +230,7 @@ def backward_step(
     Args:
         t, first, index, joint, tops, floor: as of :func:`forward_step`.
         after: the vectors beta of states of a segment that ended, (rows, C).
-        scales: of ``after``, float64 (rows,).
+        scales: scales of ``after``, float64 (rows,).
         begun: receives e, (rows, C).
         begun_scales: receives the scales of ``begun``, float64 (rows,).
     """

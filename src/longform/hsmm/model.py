@@ -343,7 +343,7 @@ def build_ngrams(
     """Count the windows of every length and take the most frequent.
 
     Args:
-        sequences: of tokens.
+        sequences: sequences of tokens.
         max_duration: longest window (11 tokens in deng2022, section 5.1).
         max_ngrams: rows of each length; deng2022's two reserved ones are among them, so the table
             has ``max_ngrams - 2`` n-grams. Ties are broken lexicographically (released code).
@@ -438,8 +438,8 @@ def _lookup(ids, base, keys, starts, rows):  # pragma: no cover - compiled
     """Fill in the row of every window, by a binary search among the keys of its length.
 
     Args:
-        ids: of a sequence's tokens, uint64 (T,).
-        base: of the keys, uint64.
+        ids: ids of a sequence's tokens, uint64 (T,).
+        base: base of the keys, uint64.
         keys: of the table's n-grams, uint64 (G,), ascending among those of one length.
         starts: those of n tokens are rows ``starts[n - 1]`` to ``starts[n]`` (left out),
             (max_duration + 1,).

@@ -54,9 +54,9 @@ def fit(
     (:func:`.against_torch_struct`), where that is installed.
 
     Args:
-        documents: of the splits train and validation.
-        name: of the stage, for messages.
-        seed: of the first tables.
+        documents: documents of the splits train and validation.
+        name: name of the stage, for messages.
+        seed: seed of the first tables.
         scratch: folder for checkpoints.
         num_states, max_duration: C and K (800 and 11 in deng2022).
         max_ngrams: rows of the table for each length.
@@ -133,8 +133,8 @@ def by_em(
     Args:
         texts: tokens of the texts of train and validation.
         settings: fields of :class:`Plan`, and ``restarts``.
-        name: of the stage, for messages.
-        seed: of the first fit; the next ones have the next seeds.
+        name: name of the stage, for messages.
+        seed: seed of the first fit; the next ones have the next seeds.
         scratch: folder for checkpoints.
         num_states: C.
         choices: further arguments of :func:`fit_em`.

@@ -170,7 +170,7 @@ def from_scratch(
         shape: ``{"model_type": "gpt2", ...}``, keywords of its configuration.
         tokenizer: gives the vocabulary and the tokens at which texts begin and end.
         context: positions.
-        seed: of the weights.
+        seed: seed of the weights.
 
     Raises:
         BadInput: as :func:`longform.language_models.checkpoints.new_network`.

@@ -405,9 +405,9 @@ def _validation_batches(module: Any, size: int, schedule: Schedule) -> Validatio
     Other modules cannot add up the parts of a validation: each process validates on all items.
 
     Args:
-        module: to train; a Learner is given the batches too, by which it weighs its losses.
+        module: module to train; a Learner is given the batches too, by which it weighs its losses.
         size: number of items.
-        schedule: of the training.
+        schedule: schedule of the training.
     """
     if not isinstance(module, Learner):
         return ValidationBatches(size, schedule.batch, 1)

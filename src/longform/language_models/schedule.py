@@ -67,7 +67,7 @@ class Launch:
         transformers network block by block and keeps one undivided checkpoint.
 
         Args:
-            module: to train or to predict with.
+            module: module to train or to predict with.
             **settings: of Lightning's Trainer.
 
         Raises:
@@ -134,7 +134,7 @@ class Schedule:
         accumulate: forward passes of an update, shared out among all processes.
         validations: validations, and checkpoints, in the whole run.
         warmup: share of updates with a rising rate; then it falls linearly to zero.
-        weight_decay: of AdamW.
+        weight_decay: weight decay of AdamW.
         clip: largest norm of the gradient.
         precision: one of ``PRECISIONS``: Lightning's names, or ``auto``, see :func:`arithmetic`.
         compile: whether the network passes through ``torch.compile``, which is slower on a CPU.
@@ -227,7 +227,7 @@ def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
     """Multiplier of the learning rate at an update: up over the warm-up, then down to zero.
 
     Args:
-        updates: of the whole run.
+        updates: number of updates of the whole run.
         warmup: share of them in which the rate rises.
     """
     rising = max(1, round(updates * warmup))
@@ -249,11 +249,11 @@ class TrainingBatches(Sampler[list[int]]):
     Attributes:
         batch: items of a batch of one process.
         world: number of processes.
-        batches: of this process between two validations.
-        part: how many validations there were.
+        batches: number of batches of this process between two validations.
+        part: number of validations so far.
 
     Args:
-        items: how many there are.
+        items: number of items.
         schedule: how long the training is.
         seed: names the permutations.
     """
@@ -298,7 +298,7 @@ class ValidationBatches(Sampler[list[int]]):
     every forward pass.
 
     Args:
-        items: how many there are.
+        items: number of items.
         batch: items of a batch.
         world: number of processes.
     """
@@ -332,7 +332,7 @@ class Turns(Sampler[list[int]]):
     without items left have empty ones at the end. No process has none: Lightning refuses that.
 
     Args:
-        items: how many there are in all.
+        items: number of items in all.
         batch: items at a time, at most.
         world: processes in all.
     """
