@@ -4,12 +4,12 @@ What is a heading, code or HTML is markdown_blocks.py's; here is what is prose, 
 and footnotes.
 """
 
-import html
 import re
 from collections.abc import Collection, Sequence
 
 from longform.text.headings import Heading, top_sections
 from longform.text.markdown_blocks import CODE, blocks_of
+from longform.text.markdown_inline import shown_words
 
 LEAD = "(lead)"  # title of what stands before the first heading
 _CODE = re.compile(r"(?: {4}| {0,3}\t)")
@@ -18,38 +18,18 @@ _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})"
 _SETTING = {"---": re.compile(r"[\w\"'][^:=]*:(?:\s|$)"), "+++": re.compile(r"[\w\"'][^=]*=")}
 
 _BULLET = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?|$)")
+_LATER_NUMBER = re.compile(r"[ \t]*(?!1[.)])\d")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 _DELIMITER_ROW = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _DEFINITION = re.compile(r" {0,3}\[([^\]]+)\]:")  # of a link's address, or of a footnote
-_HTML_BLOCK = re.compile(r" {0,3}</?[A-Za-z][^<>]*>?[ \t]*$")
+# A tag alone on its line, which no address in such brackets is
+_HTML_BLOCK = re.compile(
+    r" {0,3}</?(?![A-Za-z][A-Za-z0-9+.-]{1,31}:|[^\s<>]+@)[A-Za-z][^<>]*>?[ \t]*$"
+)
 
-# Stands for a code span while markup is taken off; no text holds NUL.
-_PLACEHOLDER = re.compile("\x00(\\d+)\x00")
-# What stands inside markup is at most so long, so that a text without its end takes no time.
-_ADDRESS_PART = r"\([^()]{0,1000}(?:\([^()]{0,200}\)[^()]{0,1000}){0,9}\)"
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.{1,1000}?)(?<!`)\1(?!`)")
-_IMAGE = re.compile(rf"!\[[^\]]{{0,1000}}\](?:{_ADDRESS_PART}|\[[^\]]{{0,200}}\])")
-_LINKED_IMAGE = re.compile(rf"\[\s*!\[[^\]]{{0,1000}}\]{_ADDRESS_PART}\s*\]{_ADDRESS_PART}")
-_STRUCK = re.compile(r"(?<![~\\])~~(?=[^\s~])(.{1,500}?)(?<=[^\s~])~~(?!~)")
-_LINK = re.compile(
-    rf"\[((?:[^\[\]]|\[[^\[\]]{{0,200}}\]){{1,1000}})\](?:{_ADDRESS_PART}|\[[^\]]{{0,200}}\])"
-)
-_FOOTNOTE = re.compile(r" ?\[\^[^\]]{1,200}\]")
-_SHORTCUT = re.compile(r"(?<![\w\\])\[([^\[\]]{1,200})\](?!\()")
-_ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]{1,1000})>")
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
-# What stands on both sides of such a tag is not one word.
-_BLOCK_TAG = re.compile(
-    r"</?(?:address|article|aside|blockquote|br|center|dd|details|div|dl|dt|fieldset|figcaption|"
-    r"figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|option|p|pre|section|summary|table|tbody|"
-    r"td|tfoot|th|thead|tr|ul)\b[^<>]{0,1000}>",
-    re.IGNORECASE,
-)
 _SCRIPT = re.compile(
     r"<(script|style)\b[^<>]{0,1000}>.{0,100000}?</\1\s*>", re.IGNORECASE | re.DOTALL
 )
-_EMPHASIS = re.compile(r"(?<![\w*\\])(\*{1,3}|_{1,3})(?=[^\s*_])(.{1,500}?)(?<=[^\s])\1(?![\w*])")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def sections_in(text: str) -> list[tuple[str | None, str]]:
@@ -91,10 +71,10 @@ def prose_sections(text: str) -> list[tuple[str, str]]:
     for line in lines:
         definition = _DEFINITION.match(line)
         if definition:
-            labels.add(definition[1].casefold())
+            labels.add(definition[1])
     sections = []
     for title, body in top_sections(lines, blocks_of(lines).headings):
-        sections.append((_plain(title, labels), "\n".join(prose(body, labels))))
+        sections.append((shown_words(title, labels), "\n".join(prose(body, labels))))
     return sections
 
 
@@ -106,32 +86,38 @@ def prose(lines: Sequence[str], labels: Collection[str] = ()) -> list[str]:
 
     Args:
         lines: lines of a text.
-        labels: what its links are called by, case-folded, so that ``[label]`` is one.
+        labels: what its links are called by, so that ``[label]`` is one.
     """
     # 1. Lines by paragraph: a blank line and a list item's sign begin one.
     paragraphs: list[list[str]] = [[]]
+    in_list = False
     for line in _prose_lines(lines):
-        bullet = _BULLET.match(line)
-        if bullet or not line.strip():
+        words = _behind_signs(line)
+        begins_item = len(words) < len(line)
+        if begins_item and paragraphs[-1] and not in_list:
+            # Within other words a number is a list's sign only where the list begins with it.
+            begins_item = not _LATER_NUMBER.match(line)
+        if begins_item:
+            in_list = True
+        elif not paragraphs[-1] and line.strip():
+            in_list = in_list and line[0] in " \t"
+        if begins_item or not line.strip():
             paragraphs.append([])
         if line.strip():
-            words = line[bullet.end() :] if bullet else line
-            paragraphs[-1].append(words.strip())
+            paragraphs[-1].append((words if begins_item else line).lstrip())
     # 2. Their words.
     texts = []
     for paragraph in paragraphs:
-        if plain := _plain(" ".join(_without_breaks(paragraph)), labels):
-            texts.append(plain)
+        if shown := shown_words("\n".join(paragraph).rstrip(), labels):
+            texts.append(shown)
     return texts
 
 
-def _without_breaks(lines: Sequence[str]) -> list[str]:
-    """Lines of a paragraph without the backslash at the end of one, which breaks the line."""
-    words = []
-    for line in lines[:-1]:
-        num_backslashes = len(line) - len(line.rstrip("\\"))
-        words.append(line[:-1] if num_backslashes % 2 else line)
-    return [*words, *lines[-1:]]
+def _behind_signs(line: str) -> str:
+    """What stands behind the signs of a list item, and of the items that begin in it."""
+    while bullet := _BULLET.match(line):
+        line = line[bullet.end() :]
+    return line
 
 
 def _prose_lines(lines: Sequence[str]) -> list[str]:
@@ -179,41 +165,6 @@ def _table_lines(lines: Sequence[str]) -> set[int]:
                 stop += 1
             inside.update(range(number - 1, stop))
     return inside
-
-
-def _plain(text: str, labels: Collection[str]) -> str:
-    """A paragraph's words without inline markup; a code span's own characters stay as they are."""
-    spans: list[str] = []
-
-    def put_aside(span: re.Match[str]) -> str:
-        spans.append(span[2].strip())
-        return f"\x00{len(spans) - 1}\x00"
-
-    text = _CODE_SPAN.sub(put_aside, text.replace("\x00", ""))
-    text = _without_markup(text, labels)
-    text = _PLACEHOLDER.sub(lambda placeholder: spans[int(placeholder[1])], text)
-    return " ".join(text.split())
-
-
-def _without_markup(text: str, labels: Collection[str]) -> str:
-    """A paragraph's words; of a link those that are shown."""
-
-    def shown(link: re.Match[str]) -> str:
-        label = _PLACEHOLDER.sub("", link[1]).casefold()
-        return link[1] if label in labels else link[0]
-
-    text = _LINKED_IMAGE.sub("", text)
-    text = _IMAGE.sub("", text)
-    text = _LINK.sub(r"\1", text)
-    text = _FOOTNOTE.sub("", text)
-    text = _SHORTCUT.sub(shown, text)
-    text = _ADDRESS.sub(r"\1", text)
-    text = _BLOCK_TAG.sub(" ", text)
-    text = _TAG.sub("", text)
-    for _ in range(2):  # strong words inside emphasised ones
-        text = _EMPHASIS.sub(r"\2", text)
-    text = _STRUCK.sub(r"\1", text)
-    return html.unescape(_ESCAPE.sub(r"\1", text))
 
 
 def _is_own_title(headings: Sequence[Heading], lines: Sequence[str]) -> bool:
