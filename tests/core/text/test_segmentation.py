@@ -72,6 +72,7 @@ CASES = {  # "|" marks the place between two sentences, where the text itself ha
     "units": "It took 4 h.|Eight came.|He is 5 ft. 3 in. tall.|It is 151 m.|Then comes the hill.",
     "letters": "They took vitamin C.|Patients left.|It fell to group B.|Later it rose.|George W. Bush read it.",
     "letters of names": "He took Vitamin C.|Patients left.|Class A.|Ann B. Smith chose Plan B.|Others fell.",
+    "letters after other nouns": "He left World War I.|Germany lost.|War hero I. Petrov and Generation X.|Others wear size S.|Fit.",
     "lettered caption": "Table A. Patients by town.|See Appendix B.|Towns grew.|J. Smith drew it.",
     "states": "PORTLAND, Ore. -- Two men left Boston, Mass. on foot.|They had no mass.|Nobody knew.",
     "dates": "We met on Wed. 6/14 and Sat. Sept. 23.|He sat.|The sun.|It rained.",
