@@ -94,7 +94,7 @@ class Panel:
 
     @property
     def halvings(self) -> int:
-        """How often the real texts are halved."""
+        """Number of halvings of the real texts."""
         return 1 if self.learns == "nothing" else self.splits
 
 

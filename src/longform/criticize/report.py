@@ -611,7 +611,7 @@ class Criticism:
 
     @property
     def shared(self) -> int:
-        """Generated texts that stand among the real ones word for word."""
+        """Number of generated texts that equal a real one word for word."""
         real = {document.text for document in self.real.documents}
         return sum(document.text in real for document in self.generated.documents)
 

@@ -237,7 +237,7 @@ def criticize_systems(
     progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
     results: Path | str | None = None,
 ) -> SystemsCriticism:
-    """Put the texts of several systems beside real ones, under every critic that applies.
+    """Compare texts of several systems with real ones, under every critic that applies.
 
     Args:
         real: as in :func:`longform.criticize.criticize`; two texts at least.

@@ -423,7 +423,7 @@ def source_classification(
 
 
 def _is_machine(text: Any) -> bool:
-    """Whether a text's id says that no person wrote it."""
+    """Whether a text's id is that of a machine's text."""
     return not text.unit_id.endswith(f"-{HUMAN}")
 
 
@@ -525,7 +525,7 @@ def source_detection(
     train: AllSides,
     **fields: Any,
 ) -> list[Record]:
-    """Whose texts are these, by the distributions of a number that each text has? (section 5.4)
+    """Detect sources by the distributions of a number that each text has (section 5.4).
 
     Args:
         value: returns the number of a text.

@@ -149,7 +149,7 @@ class Workspace(threading.local):
         self.buffers: dict[str, np.ndarray] = {}
 
     def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An uninitialised array, carved from the buffer of that name."""
+        """An uninitialised array in the thread's buffer of that name."""
         size = math.prod(shape)
         buffer = self.buffers.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != dtype:

@@ -351,7 +351,7 @@ def _check_shape(fit: Fit, plan: Plan, num_states: int, max_duration: int) -> No
 def initial_model(
     ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32"
 ) -> SemiMarkovLM:
-    """A random start.
+    """A model with random tables, from which EM starts.
 
     Transitions and lengths are near-uniform (Xavier bounds, as in deng2022's code); the n-grams'
     shares have Gamma(``UNEVENNESS``) noise. The paper's Xavier emission start is so flat that EM

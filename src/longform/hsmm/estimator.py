@@ -201,7 +201,7 @@ class HSMM:
 
     @classmethod
     def load(cls, folder: Path) -> "HSMM":
-        """Read what :meth:`save` or the pipeline's training wrote.
+        """Load a model that :meth:`save` or the pipeline's training wrote.
 
         Raises ArtefactError: there is no such model, or it is damaged.
         """

@@ -435,7 +435,7 @@ def _window_chunks(sequences: Sequence[np.ndarray], length: int, base: int) -> I
 
 @njit(cache=True, nogil=True)
 def _lookup(ids, base, keys, starts, rows):  # pragma: no cover - compiled
-    """Fill in the row of every window, by a binary search among the keys of its length.
+    """Find the row of every window, by a binary search among the keys of its length.
 
     Args:
         ids: ids of a sequence's tokens, uint64 (T,).

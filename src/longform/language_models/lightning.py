@@ -58,7 +58,7 @@ class Steps(pl.Callback):
     def on_train_batch_start(
         self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int
     ) -> None:
-        """Seed torch for this batch, of those that all processes meet in turn."""
+        """Seed torch for this batch by its number over all processes."""
         step = trainer.current_epoch * trainer.num_training_batches + index
         seed = derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank)
         torch.default_generator.manual_seed(seed)
@@ -193,7 +193,7 @@ def resume_point(name: str, scratch: Path) -> Path | None:
 
 
 def _checkpoint_state(path: Path) -> dict[str, Any] | None:
-    """What a checkpoint file holds; None if it is cut or its bytes do not match its checksums."""
+    """The contents of a checkpoint file; None if it is cut or fails its checksums."""
     try:
         with zipfile.ZipFile(path) as archive:
             if archive.testzip() is not None:
@@ -204,7 +204,7 @@ def _checkpoint_state(path: Path) -> dict[str, Any] | None:
 
 
 def _best_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What :class:`BestCheckpoint` wrote of itself into a checkpoint."""
+    """The state of :class:`BestCheckpoint` in a checkpoint."""
     key = next(key for key in state["callbacks"] if key.startswith(BestCheckpoint.__name__))
     return state["callbacks"][key]
 
@@ -400,7 +400,7 @@ def _sizes(items: Items, name: str) -> dict[str, int]:
 
 
 def _validation_batches(module: Any, size: int, schedule: Schedule) -> ValidationBatches:
-    """The batches of a validation, shared out among the processes where the module is a Learner.
+    """The batches of a validation, divided among the processes if the module is a Learner.
 
     Other modules cannot add up the parts of a validation: each process validates on all items.
 

@@ -138,7 +138,7 @@ def batches(trees: Sequence[Tree], budget: int, equal: bool) -> Iterator[list[Tr
 def open_reader(
     network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs"
 ) -> "LogProbReader":
-    """A reader of a network as it is: its device, its precision.
+    """Make a reader of a network, on its device and in its precision.
 
     The network is put in evaluation mode.
 

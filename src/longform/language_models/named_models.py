@@ -50,7 +50,7 @@ class NamedModel:
 
     @contextmanager
     def opened_folder(self) -> Iterator[Path]:
-        """A folder that every reader of models takes; errors in the block speak of the name."""
+        """Context with a folder to load the model from; errors inside it name the model."""
         if self.folder is not None:
             yield self.folder
             return

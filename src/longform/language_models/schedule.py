@@ -186,7 +186,7 @@ class Schedule:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "Schedule":
-        """Build from an entry.
+        """A schedule of the fields of an entry.
 
         Raises:
             BadInput: a name that is not a field.
@@ -208,7 +208,7 @@ class Schedule:
 
 
 def arithmetic(precision: str) -> str:
-    """Lightning's name of a precision.
+    """Lightning's name of a precision on this machine.
 
     ``auto`` is bfloat16 products on a GPU that makes them itself and on a processor with AVX-512.
     Elsewhere it is float32: an update of SmolLM2-135M took 15 s on one core with AVX2, and 27 s for
@@ -277,7 +277,7 @@ class TrainingBatches(Sampler[list[int]]):
         return self.batches
 
     def __iter__(self) -> Iterator[list[int]]:
-        """Numbers of the items of each batch of this process; each epoch has an order by seed."""
+        """Yield the item numbers of each batch of this process; each epoch has its own order."""
         orders: dict[int, Any] = {}
         for step in range(self.part * self.batches, (self.part + 1) * self.batches):
             # Draws are numbered over all processes and passes.
@@ -312,7 +312,7 @@ class ValidationBatches(Sampler[list[int]]):
         return math.ceil(self.batches / self.world)
 
     def __iter__(self) -> Iterator[list[int]]:
-        """Numbers of the items of each batch of this process, in order."""
+        """Yield the item numbers of each batch of this process, in order."""
         for step in range(len(self)):
             process = rank() if self.world > 1 else 0
             number = min(step * self.world + process, self.batches - 1)
@@ -320,7 +320,7 @@ class ValidationBatches(Sampler[list[int]]):
             yield list(range(number * self.batch, stop))
 
     def counts(self, step: int) -> bool:
-        """Whether this process's batch of a step is its own."""
+        """Whether this process's batch of a step is its own, not a repeated one."""
         return step * self.world + rank() < self.batches
 
 

@@ -118,7 +118,7 @@ class SentenceEncoder:
 
 
 def open_encoder(folder: Path, batch_tokens: int = 4096) -> SentenceEncoder:
-    """The frozen encoder of a checkpoint folder, with its features where it has some.
+    """Load the frozen encoder of a checkpoint folder, with saved features if there are any.
 
     Raises:
         BadInput: no such checkpoint.

@@ -86,7 +86,7 @@ def stream_blocks(
 def document_rows(
     documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
 ) -> list[list[int]]:
-    """``start body end`` of each document, cut at ``context`` tokens."""
+    """Token ids of each document, ``start body end``, cut at ``context`` tokens."""
     start = start_ids(tokenizer)
     end = end_ids(tokenizer)
     rows = []

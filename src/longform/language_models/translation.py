@@ -232,7 +232,7 @@ class ParallelTranslator(Translator):
         return linear((memory * real).sum(1) / real.sum(1), self.lengths.weight)
 
     def place_scores(self, memory: Tensor, source: Tensor, sizes: Tensor) -> Tensor:
-        """Logits of every place of the targets.
+        """Logits of every position of the targets.
 
         Args:
             memory: states of the source, (sentences, source tokens, width).
@@ -328,7 +328,7 @@ class TrainedTranslator:
 
     @classmethod
     def load(cls, folder: Path) -> "TrainedTranslator":
-        """Read what :meth:`save` wrote, on the CPU, ready to translate.
+        """Load a translator that :meth:`save` wrote, on the CPU.
 
         Raises:
             BadInput: a file is missing.
@@ -417,14 +417,14 @@ def sides_of(document: Document) -> tuple[str, str]:
 
 
 def fit_subwords(texts: Sequence[str], size: int) -> Tokenizer:
-    """One BPE over both sides; words stay undivided where ``size`` allows.
+    """Train one BPE of at most ``size`` subwords on texts of both sides.
 
-    A word is marked at its beginning: the trainer numbers letters that carry an end mark in the
-    order of a hash map, which differs from process to process.
+    The beginning of a word is marked, not its end: the trainer numbers letters with an end mark in
+    the order of a hash map, which differs from process to process.
     """
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-    words = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(words)
+    steps = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=CONTROL, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
