@@ -211,10 +211,10 @@ def of_machines(data: Path, machines: Path) -> Iterator[tuple[str, Comparison]]:
     writers = writers_of(paths)
 
     def sources(texts: Predictions) -> list[Record]:
-        return sentence_paths.sources(train=paths, texts=texts, sources=writers)
+        return sentence_paths.machines(train=paths, texts=texts, sources=writers)
 
     def grid_sources(texts: Predictions) -> list[Record]:
-        return grids.sources(train=cells, texts=texts, models=GRIDS, sources=writers)
+        return grids.machines(train=cells, texts=texts, models=GRIDS, sources=writers)
 
     for evaluate, texts in ((sources, paths), (grid_sources, cells)):
         for comparison in compared(evaluate, texts):
