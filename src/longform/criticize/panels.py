@@ -136,11 +136,7 @@ STEPS = (
 
 
 def panels(options: Options) -> list[Panel]:
-    """The panels of all critics, cheapest first.
-
-    Args:
-        options: a person's choices of models and seed.
-    """
+    """The panels of all critics, cheapest first."""
     nouns = lru_cache(maxsize=SENTENCES_KEPT)(NounRules(None).mentions)
     grids = Latest(lambda texts: found_grids(texts, nouns), users=3)
     topics = TopicModels(options.seed)

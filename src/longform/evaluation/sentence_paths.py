@@ -353,9 +353,9 @@ def _by_source(documents: Sequence[sides.Sides], names: Sequence[str]) -> dict[s
 
 
 def detection(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
-    """Distances between the distributions of sources (Figure 6).
+    """Distances between sources' distributions, and the share that lie nearest to themselves.
 
-    And how many sources are in their own top two; arguments as for :func:`machines`.
+    Figure 6; arguments as for :func:`machines`.
     """
     training = _sides(train, "train")
     tested = _sides(texts, "test")

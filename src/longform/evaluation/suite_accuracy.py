@@ -27,7 +27,7 @@ def model_accuracy(*, train: Predictions, texts: Predictions) -> list[Record]:
 
 
 def suite_accuracy_records(described: Described, **fields: Any) -> list[Record]:
-    """Records of one model's answers.
+    """Records of one model's accuracy, by suite and pooled.
 
     Args:
         described: result of :meth:`longform.critics.surprisal.score.SuiteAccuracy.describe`.

@@ -244,7 +244,7 @@ def as_sequences(documents: Documents, lengths: Sequence[int] | None = None) -> 
 
 
 def _without_padding(documents: np.ndarray, lengths: Sequence[int] | None) -> list[list[int]]:
-    """Rows of a padded array as lists of tokens; see :func:`as_sequences`."""
+    """Rows of a padded array as lists of tokens; arguments, errors as :func:`as_sequences`."""
     if documents.ndim != 2 or not np.issubdtype(documents.dtype, np.integer):
         raise InputError(
             f"HSMM: documents are {documents.dtype} of shape {documents.shape}; "

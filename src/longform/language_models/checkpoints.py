@@ -108,11 +108,12 @@ def published(
         file: its GGUF or safetensors file.
 
     Raises:
-        BadInput: both or neither, no such revision, or a package that is not installed or lacks the
-            file.
+        BadInput: other combinations than hub and revision or package and file, a revision that is
+            no commit, or a package that is not installed or lacks the file.
     """
     arguments = {"hub": hub, "revision": revision, "package": package, "file": file}
     pointer = {name: value for name, value in arguments.items() if value is not None}
+    # A hub without a revision has an error of its own below.
     if pointer.keys() not in ({"hub"}, {"hub", "revision"}, {"package", "file"}):
         got = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
         raise BadInput(

@@ -66,7 +66,9 @@ class Tree:
     def ancestors(self) -> np.ndarray:
         """Whether node j is node i or an ancestor of it, bool (nodes i, nodes j)."""
         size = len(self.tokens)
-        is_ancestor = np.tri(size, dtype=bool)  # right for one branch
+        # All nodes before a node, but those of later branches: before a branch begins only its
+        # parent and the parent's ancestors.
+        is_ancestor = np.tri(size, dtype=bool)
         stops = [first for first, _ in self.runs[1:]] + [size]
         for (first, parent), stop in zip(self.runs[1:], stops[1:], strict=True):
             is_ancestor[first:stop, :first] = is_ancestor[parent, :first]

@@ -90,7 +90,10 @@ class Launch:
         )
 
     def _strategy(self, module: pl.LightningModule) -> Any:
-        """Lightning's strategy, or its name."""
+        """Lightning's strategy: a name, or FSDP that shards the network block by block.
+
+        Raises BadInput: FSDP without a GPU.
+        """
         if not self.strategy.startswith("fsdp"):
             return self.strategy
         if chosen_device().type != "cuda":

@@ -135,7 +135,7 @@ UNABLE = (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError)
 
 @torch.inference_mode()
 def _log_probs(network: Any, rows: Sequence[Sequence[int]], name: str) -> torch.Tensor:
-    """Log-probabilities of every next token, float32 (rows, tokens, vocabulary)."""
+    """Log-probabilities of next tokens, (rows, tokens, vocabulary). Raises BadInput: it fails."""
     ids = torch.tensor(rows, device=network.device)
     try:
         logits = network(input_ids=ids, use_cache=False).logits
