@@ -189,12 +189,7 @@ def _model_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _compare_one(options: argparse.Namespace, generated: str, interrupt: Interrupt) -> int:
-    """Compare one system's texts with real ones; save and print the report.
-
-    Args:
-        options: of the command line.
-        generated: where the system's texts lie.
-        interrupt: checked between critics.
+    """Compare one system's texts, at ``generated``, with real ones; save and print the report.
 
     Returns:
         The exit status: 1 where a critic failed, else 0.
@@ -225,7 +220,7 @@ def _compare_systems(
 
     Args:
         options: of the command line.
-        systems: where the texts of each system lie, by its name.
+        systems: name -> where the system's texts lie.
         interrupt: checked between critics.
 
     Returns:

@@ -62,12 +62,7 @@ AnyPlacement = TypeVar("AnyPlacement", bound=Settings)
 
 
 def _as_written(value: Any, check: Callable[[Any], float]) -> float:
-    """Keep an int an int where a float is asked for: signatures show ``1``, not ``1.0``.
-
-    Args:
-        value: of the file.
-        check: pydantic's own check, which raises where the value is no float and no int.
-    """
+    """Keep an int an int where a float is asked for: signatures show ``1``, not ``1.0``."""
     checked = check(value)
     return value if type(value) is int else checked
 
@@ -298,14 +293,9 @@ def _unknown(place: str, key: str, known: Iterable[str], file: str) -> str:
 
 
 def _names_at(settings: type[Settings], path: Iterable[Any]) -> list[str]:
-    """The keys that are allowed in the settings at a path inside a class of settings.
+    """The keys that are allowed at a path (keys and list indices) below a class of settings.
 
-    Args:
-        settings: the class at the top.
-        path: keys and list indices that lead down from it.
-
-    Returns:
-        None allowed (empty) where the path leads to no settings.
+    Empty where the path leads to no settings.
     """
     kind: Any = settings
     for key in path:

@@ -59,11 +59,7 @@ class Interrupt:
 
 
 def stay_offline_unless_named(*names: object) -> None:
-    """Keep Hugging Face's hub offline, unless a model or a source of texts names a file of it.
-
-    Args:
-        names: of models and texts, perhaps as NAME=PLACE; None is none of the hub.
-    """
+    """Keep Hugging Face's hub offline, unless one of the names (perhaps NAME=PLACE) is of it."""
     for name in names:
         place = str(name).partition("=")[2] or str(name)
         if place.startswith("hub:") or ("@" in place and not Path(place).exists()):

@@ -36,8 +36,8 @@ PRONOUNS = POSSESSIVE | {"he", "him", "she", "it", "they", "them"}
 NAMELESS = PRONOUNS | set(WORDS["other_pronouns"].split())
 NOT_OWNED = frozenset(WORDS["not_owned"].split())  # "her" before one of these owns nothing
 
-Span = tuple[int, int]  # start and end
-Token = tuple[int, int]  # sentence, and token in it
+Span = tuple[int, int]  # start and end, half-open, in characters (of ARRAU in words)
+Token = tuple[int, int]  # (sentence, position of the token in it), both from 0
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def _words(mention: TokenMention, texts: Sequence[Sequence[str]]) -> list[str]:
 
 
 def read_re_mentions(path: Path) -> list[ReMention]:
-    """A GAP file, a CoNLL file or a folder of them, or an ARRAU folder, told apart by suffix.
+    """The re-mentions of a GAP file (.tsv), a CoNLL file, a folder of these, or an ARRAU folder.
 
     Raises InputError: absent, or of another form.
     """
@@ -349,13 +349,13 @@ def _gap_re_mentions(item: GapItem) -> Iterator[ReMention]:
 
 
 def read_conll(path: Path) -> list[ReMention]:
-    """CoNLL-2012 columns. Raises InputError: see :func:`read_brackets`."""
+    """The re-mentions of a CoNLL-2012 file. Raises InputError: see :func:`read_brackets`."""
     texts, mentions = read_brackets(text_lines(path), str(path))
     return pairs_from_chains(path.stem, texts, mentions)
 
 
 def read_arrau(folder: Path) -> list[ReMention]:
-    """Every document of an ARRAU sub-corpus in MMAX2.
+    """The re-mentions of every document of an ARRAU sub-corpus in MMAX2.
 
     Its files are ``Basedata/*_words.xml`` and ``*_level.xml`` with markables.
 

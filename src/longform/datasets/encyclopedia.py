@@ -64,7 +64,7 @@ def pages(
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
 ) -> Corpus:
-    """Every article as one section under its page's name.
+    """The articles of WikiSection as pages: each one section, titled with the page's name.
 
     Args:
         name: of the corpus.
@@ -89,7 +89,7 @@ def pages(
 
 
 def read_whole(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
-    """What a model has read that knows the pages: all articles, those of the prefixes too.
+    """Training texts of a model that has read every page, even those whose openings it continues.
 
     Args: as of :func:`pages`.
 
@@ -116,7 +116,7 @@ def read_openings(
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
 ) -> Corpus:
-    """What a small model has read that knows the pages which it will continue, and nothing else.
+    """Training texts of a small model that has read only the pages that it will continue.
 
     Args:
         name: of the corpus.
@@ -131,18 +131,18 @@ def read_openings(
         validation once more, to choose a checkpoint by.
     """
     encyclopedia = pages(name=name, seed=seed, raw=raw, shares=shares, splitter=splitter)
-    read: list[Document] = []
-    again: list[Document] = []
+    training: list[Document] = []
+    validation: list[Document] = []
     for document in encyclopedia.documents:
         if document.split == "train":
             continue
         page = document.sections[0]
         opening = " ".join(SPLITTERS[splitter](page.text)[:sentences])
         sections = (Section(None, f"{page.title}. {opening}"),)
-        read.append(replace(document, split="train", sections=sections))
+        training.append(replace(document, split="train", sections=sections))
         if document.split == "validation":
-            again.append(replace(document, id=f"{document.id}-again", sections=sections))
-    return Corpus([*read, *again], facts=encyclopedia.facts)
+            validation.append(replace(document, id=f"{document.id}-again", sections=sections))
+    return Corpus([*training, *validation], facts=encyclopedia.facts)
 
 
 def claims(
@@ -237,9 +237,9 @@ def _pair_splits(pairs: Sequence[_Pair], seed: int) -> list[str]:
     # 1. Two kinds of nodes: claims, and behind them sentences. A pair is a link between two.
     _, claim_nodes = np.unique([pair.claim for pair in pairs], return_inverse=True)
     _, sentence_nodes = np.unique([pair.sentence for pair in pairs], return_inverse=True)
-    nodes = 2 * len(pairs)
+    num_nodes = 2 * len(pairs)
     links = (claim_nodes, sentence_nodes + len(pairs))
-    graph = coo_array((np.ones(len(pairs)), links), (nodes, nodes))
+    graph = coo_array((np.ones(len(pairs)), links), (num_nodes, num_nodes))
     # 2. A split for each connected group, in order of appearance.
     _, group_of_node = connected_components(graph, directed=False)
     group_of_pair = group_of_node[claim_nodes].tolist()
@@ -255,7 +255,17 @@ def _statements(
     count: int,
     rng: np.random.Generator,
 ) -> Iterator[_Claim]:
-    """Sentences that name their page, each followed by itself with a random page's name instead."""
+    """Claims from sentences that name their page.
+
+    Each is supported by its page; it is followed by a copy with a random other page's name in place
+    of its own, for which there is not enough information.
+
+    Args:
+        lines_of: lines by page.
+        split_of: split by page.
+        count: how many sentences are drawn.
+        rng: draws sentences and other pages.
+    """
     candidates = _lines_that_name_their_page(lines_of)
     names = list(lines_of)
     for index in rng.permutation(len(candidates))[:count]:
@@ -283,16 +293,16 @@ def _contradictions(
     count: int,
     rng: np.random.Generator,
 ) -> Iterator[_Claim]:
-    """Sentences that name their page with one of their numbers changed: the page refutes them.
+    """Claims from sentences that name their page, with a number changed: the page refutes them.
 
     A number of as many characters from such a sentence stands in its place, so that a year becomes
     a year and a population a population; a number without another of its length is left alone.
 
     Args:
-        lines_of: of each page.
-        split_of: of each page.
+        lines_of: lines by page.
+        split_of: split by page.
         count: how many sentences are drawn.
-        rng: of the draws.
+        rng: draws sentences and numbers.
     """
     # 1. Sentences with numbers, and all their numbers by length.
     numbers_of: dict[tuple[str, int], list[re.Match[str]]] = {}
@@ -334,4 +344,5 @@ def _read_pairs(path: Path) -> Iterator[_Pair]:
 
 
 def _has_words(value: Any) -> TypeGuard[str]:
+    """Whether a value is a string and not blank."""
     return isinstance(value, str) and bool(value.strip())

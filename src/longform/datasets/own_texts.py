@@ -56,27 +56,28 @@ _PARTS = frozenset(
 
 _PLACE = re.compile(r"(?:text|line)-([0-9]+)")  # ids of texts that have none of their own
 
-Record = tuple[str, Document | str]  # where it stands, and its document or why there is none
+# Where a record stands ("line 3", "a.txt"), and its document or the reason why there is none.
+Record = tuple[str, Document | str]
 
 
 @dataclass(frozen=True)
 class Texts:
-    """One side's texts.
+    """Texts that were read from one source.
 
     Attributes:
-        documents: with ids of their own.
-        set_aside: (place, why) of every record that is not among them.
+        documents: with distinct ids.
+        set_aside: (place, reason) of every record that is not among them.
     """
 
     documents: tuple[Document, ...]
     set_aside: tuple[tuple[str, str], ...] = ()
 
 
-def read_texts(given: Path | str | Sequence[str]) -> Texts:
+def read_texts(source: Path | str | Sequence[str]) -> Texts:
     """Documents of a file, a folder, another source, or a list of texts, in their order.
 
     Args:
-        given: a ``.jsonl`` file, a folder with ``.txt`` and ``.md`` files, a column of a table,
+        source: a ``.jsonl`` file, a folder with ``.txt`` and ``.md`` files, a column of a table,
             standard input or a hub (:mod:`longform.datasets.text_sources`), or a list of texts. A
             line of a ``.jsonl`` file is a JSON object with ``text`` or ``sections``, a list of
             ``{"title", "text"}``, which may have ``sections`` of their own; and perhaps ``id`` and
@@ -84,16 +85,16 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
 
     Raises InputError: no such place, another kind of file, or no text in it.
     """
-    # 1. What stands where.
+    # 1. The records of the source.
     records: Iterable[Record]
-    _refuse_what_has_no_order(given, "texts")
-    if isinstance(given, Path | str):
-        records = _records_of(str(given))
-    elif isinstance(given, Iterable) and not isinstance(given, Mapping):
-        records = _listed_texts(given)
+    _refuse_what_has_no_order(source, "texts")
+    if isinstance(source, Path | str):
+        records = _records_of(str(source))
+    elif isinstance(source, Iterable) and not isinstance(source, Mapping):
+        records = _listed_texts(source)
     else:
         raise InputError(
-            f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts"
+            f"texts: got {type(source).__name__}; give a .jsonl file, a folder, or a list of texts"
         )
     # 2. Documents with a word in them and an id of their own; sections without text are left out.
     documents: dict[str, Document] = {}
@@ -114,16 +115,16 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
         set_aside.append(("sections", f"{num_empty_sections} without text"))
     if not documents:
         reasons = [f"{where}: {reason}" for where, reason in set_aside[:LISTED]]
-        source = given if isinstance(given, Path | str) else "texts"
+        name = source if isinstance(source, Path | str) else "texts"
         raise InputError(
-            f"{source}: no text to read ({'; '.join(reasons) or 'it is empty'}); "
+            f"{name}: no text to read ({'; '.join(reasons) or 'it is empty'}); "
             "give at least one text"
         )
     return Texts(tuple(documents.values()), tuple(set_aside))
 
 
 def set_aside_note(what: str, set_aside: Sequence[tuple[str, str]]) -> str:
-    """How many records are set aside, and the reasons of the first ones.
+    """A note on records that are set aside: how many, and the reasons of the first ones.
 
     Args:
         what: kind of the records, such as ``prompts``.
@@ -145,18 +146,18 @@ def _listed_texts(texts: Iterable[Any]) -> Iterator[Record]:
             yield name, f"{type(text).__name__}, not a text"
 
 
-def _records_of(given: str) -> Iterable[Record]:
-    """What stands at each place of a file, a folder or another source.
+def _records_of(source: str) -> Iterable[Record]:
+    """The records of a file, a folder, a column of a table, standard input or a hub.
 
     Raises InputError: no such place, or another kind of file.
     """
-    if "\n" in given or len(given) > LONGEST:
+    if "\n" in source or len(source) > LONGEST:
         raise InputError(
-            f"texts: got one text, {shortened(given)!r}; give a list of texts, a file or a folder"
+            f"texts: got one text, {shortened(source)!r}; give a list of texts, a file or a folder"
         )
-    if given == STANDARD_INPUT:
+    if source == STANDARD_INPUT:
         return _lines(standard_input(), "standard input")
-    path, column = split_column(from_hub(given) or given)
+    path, column = split_column(from_hub(source) or source)
     if path.is_dir():
         return _files(path)
     if path.name.endswith(JSON_LINES) and path.is_file():
@@ -170,7 +171,7 @@ def _records_of(given: str) -> Iterable[Record]:
 
 
 def _rows(path: Path, column: str | None) -> Iterator[Record]:
-    """What stands in each row of a table's column."""
+    """A record for each row of a table; ``column`` has its text."""
     for number, (where, record) in enumerate(table_rows(path, column), 1):
         yield where, _record(record, number)
 
@@ -183,7 +184,7 @@ def documents_from(texts: Any, who: str) -> list[Document]:
     Args:
         texts: texts (str), documents, records with ``text`` or ``sections`` as in a ``.jsonl`` file
             (a Hugging Face data set gives such records), or a Path as for :func:`read_texts`.
-        who: asks for them, for the message.
+        who: the function that was called, for errors.
 
     Raises:
         InputError: a single text, something else than texts, none at all, or none with a word in
@@ -211,7 +212,10 @@ def documents_from(texts: Any, who: str) -> list[Document]:
 
 
 def _refuse_what_has_no_order(texts: Any, who: str) -> None:
-    """Raises InputError: a data frame, which gives its columns' names one by one, or a set."""
+    """Refuse collections whose items are no texts in a fixed order.
+
+    Raises InputError: a data frame, which iterates over names of columns, or a set.
+    """
     if hasattr(texts, "columns"):
         names = ", ".join(map(repr, texts.columns))
         raise InputError(
@@ -242,7 +246,7 @@ def _has_word(document: Document) -> bool:
 
 
 def _files(folder: Path) -> Iterator[Record]:
-    """What each file below a folder is, by name; hidden ones are counted."""
+    """A record for each file below a folder, by name; hidden files share one, which counts them."""
     num_hidden = 0
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
@@ -271,7 +275,7 @@ def _file(path: Path, name: str) -> Document | str:
 
 
 def _reason(error: InputError, place: object) -> str:
-    """What an opener says of a file or line, without the place, which stands beside it."""
+    """The message of an error without the place that it begins with, which is shown beside it."""
     reason = str(error).removeprefix(str(place))
     return re.sub(r"^:(\d+): ", r"line \1: ", reason).removeprefix(": ")
 
@@ -279,12 +283,12 @@ def _reason(error: InputError, place: object) -> str:
 def _lines(
     lines: Iterable[tuple[int, bytes]], name: str, path: Path | None = None
 ) -> Iterator[Record]:
-    """What stands on each line of a file; of one that is cut off, its lines up to there.
+    """A record for each line of a file; a damaged file gives those before the damage, and why.
 
     Args:
-        lines: offset and bytes of each.
-        name: of the file, where it is set aside.
-        path: of the file, which its error names.
+        lines: offset and bytes of each line.
+        name: of the file, for the record of the damage.
+        path: of the file, which the error's message begins with.
     """
     try:
         for number, (offset, raw) in enumerate(lines, 1):
@@ -342,10 +346,10 @@ def _record(record: Any, number: int) -> Document | str:
 
 
 def _fields_with_texts(record: Mapping[str, Any]) -> list[str]:
-    """Fields beside ``sections`` that hold parts of the document.
+    """Names of a record's fields that are not read although they hold parts of the document.
 
-    They are lists or objects in which something has a text. A list that repeats what the text and
-    the sections say, such as their sentences, is no part that would be lost.
+    They are lists or objects in which something has a text. A list that repeats the text or the
+    sections, such as their sentences, is left out.
     """
     text = " ".join(_words_in([record.get("text"), record.get("sections")]))
     names = []
@@ -356,10 +360,11 @@ def _fields_with_texts(record: Mapping[str, Any]) -> list[str]:
     return sorted(names)
 
 
-def _holds_texts(value: dict[str, Any], read: str) -> bool:
-    """Whether an object holds a part of the document that would be lost, however deep.
+def _holds_texts(value: dict[str, Any], texts_read: str) -> bool:
+    """Whether an object holds, at any depth, a part of the document that would be lost.
 
-    That is a ``text`` of two words or more, or a part by its name that was not ``read``.
+    That is a ``text`` of two words or more, or a field of ``_PARTS`` whose words are not among
+    ``texts_read``, the words of the text and the sections.
     """
     waiting: list[Any] = [value]
     while waiting:
@@ -369,7 +374,7 @@ def _holds_texts(value: dict[str, Any], read: str) -> bool:
             if isinstance(text, str) and len(text.split()) > 1:
                 return True
             for name, part in inner.items():
-                if name in _PARTS and _is_lost(part, read):
+                if name in _PARTS and _is_lost(part, texts_read):
                     return True
             waiting.extend(inner.values())
         elif isinstance(inner, list):
@@ -377,9 +382,9 @@ def _holds_texts(value: dict[str, Any], read: str) -> bool:
     return False
 
 
-def _is_lost(part: Any, read: str) -> bool:
-    """Whether two words or more of a part of a document stand nowhere in what was read."""
-    return any(" " in words and words not in read for words in _words_in(part))
+def _is_lost(part: Any, texts_read: str) -> bool:
+    """Whether a part of a document has a text of two words or more that was not read."""
+    return any(" " in words and words not in texts_read for words in _words_in(part))
 
 
 def _words_in(value: Any) -> Iterator[str]:
@@ -392,9 +397,11 @@ def _words_in(value: Any) -> Iterator[str]:
 
 
 def _text_beside(text: str, sections: Sequence[Section]) -> str | None:
-    """A record's own text where it comes before its sections.
+    """A record's own text, if it stands before its sections.
 
-    It is nothing where it is theirs, and None where it is partly theirs.
+    Returns:
+        The text; the empty string where it repeats the sections' texts, one after another; None
+        where it holds a part of them, or they hold it.
     """
     words = " ".join(text.split())
     parts = [" ".join(section.text.split()) for section in sections if section.text.strip()]
@@ -420,13 +427,13 @@ def _document(name: str, sections: Iterable[tuple[str | None, str]]) -> Document
 
 
 def place_in_source(name: str) -> int | None:
-    """The place, from 1, of a text whose id says no more; None where it has an id of its own."""
+    """The position, from 1, in an id such as ``text-3`` or ``line-3``; None for any other id."""
     match = _PLACE.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def is_named_by_place(name: str) -> bool:
-    """Whether a text has no id of its own, so that an equal one elsewhere means nothing."""
+    """Whether an id is a position alone: equal ids of two sources then name different texts."""
     return place_in_source(name) is not None
 
 
@@ -437,7 +444,7 @@ def shortened(text: str, limit: int = 60) -> str:
 
 
 def _clean(text: str) -> str:
-    """A text as a reader sees it.
+    """Clean a text.
 
     It has Unix line ends, one form of each letter (NFC), nothing that is not seen, one blank line
     between paragraphs and no blanks around.
@@ -448,9 +455,11 @@ def _clean(text: str) -> str:
 
 
 def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
-    """Real texts, half for fitting (train) and half to be compared with (test), by a hash of each.
+    """Split real texts: half to fit critics (train), half to compare with (test).
 
-    Raises InputError: below two.
+    A hash of each text decides, so that a text's half hardly depends on the others.
+
+    Raises InputError: there are fewer than two.
     """
     if len(documents) < 2:
         raise InputError(

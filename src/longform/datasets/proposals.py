@@ -59,6 +59,8 @@ def build(
     """Filtered proposals with the year in which each was begun, split by seed.
 
     Args:
+        name: of the corpus.
+        seed: of the splits.
         raw: the folder of the files, as published.
         files: a glob below it, such as ``pep-*.rst``.
         filters: fields of :class:`longform.datasets.titles.Filters`; titles are counted on split
@@ -91,7 +93,9 @@ def build(
     thresholds = replace(thresholds, removed=(*thresholds.removed, *boilerplate))
     # 1. Read the documents; older ones are split by seed, recent ones are in split test.
     documents, years, outcomes = read_folder(raw, files)
-    older = [unit for unit, begun in years.items() if recent is None or begun < recent]
+    older = [
+        unit for unit, document_years in years.items() if recent is None or document_years < recent
+    ]
     split_of = dict(zip(older, split_by_seed(older, shares, seed), strict=True))
     documents = [replace(doc, split=split_of.get(doc.id, "test")) for doc in documents]
     facts: dict[str, Any] = {"corpus": name, "files": outcomes}
@@ -102,15 +106,15 @@ def build(
     count = token_counter(raw / tokenizer if tokenizer else None)
     selection = select(documents, thresholds, count)
     if part != "all":
-        old_wanted = part == "before"
-        in_part = [(doc.id in split_of) == old_wanted for doc in selection.documents]
+        is_before = part == "before"
+        in_part = [(doc.id in split_of) == is_before for doc in selection.documents]
         selection = subset(selection, in_part, f"not {part} {recent}")
     # 3. Add the years to what is left.
     corpus = filtered_corpus(selection, count, raw, facts)
-    begun = [years[document.id] for document in corpus.documents]
-    counts = Counter(begun)
+    document_years = [years[document.id] for document in corpus.documents]
+    counts = Counter(document_years)
     facts = {**corpus.facts, "years": {str(year): counts[year] for year in sorted(counts)}}
-    truth = {**corpus.truth, "year": np.array(begun, dtype=np.int64)}
+    truth = {**corpus.truth, "year": np.array(document_years, dtype=np.int64)}
     return Corpus(corpus.documents, truth, facts)
 
 
@@ -151,10 +155,7 @@ def read_folder(raw: Path, files: str = "*") -> tuple[list[Document], dict[str, 
 
 
 def year(text: str) -> int:
-    """The year in the line that says when a proposal was created or started.
-
-    Zero where there is none.
-    """
+    """The year in the header line ``Created:`` or ``Start Date:`` of a proposal; 0 without one."""
     header = "\n".join(text.split("\n", _HEADER_LINES)[:_HEADER_LINES])
     for line in _CREATED.findall(header):
         match = _YEAR.search(line)
@@ -172,7 +173,7 @@ def without_rare_sections(
         documents: with their splits.
         filters: of which ``min_title_count`` counts; sections that the filters delete anyway stay.
 
-    Returns: the documents, some of which may have no section left, and how many sections went.
+    Returns: the documents, some perhaps without sections, and the number of removed sections.
     """
     # 1. How often a title stands in split train.
     counts = Counter[str]()

@@ -22,7 +22,7 @@ from longform.files.opening import field_of, json_file, records, typed
 from longform.statistics.splits import SHARES, split_by_seed
 
 REFERENCE = "reference"  # the writer of people's own texts
-MANY = 100  # texts in all of which two people do not agree by chance
+MANY = 100  # ratings: two people who agree in so many do not by chance
 COHESENTIA_FILES = ("TrainData.json", "TestData.json")
 DIALOGUE_FIELDS = ("id", "model_id", "summary", "annotations")
 
@@ -134,10 +134,10 @@ def story_classes(
     # 2. Splits, and classes by thirds of the training stories.
     units = [f"{name}-{key}" for key in texts]
     splits = split_by_seed(units, shares, seed)
-    ratings_of_all = np.array(means)
-    of_training = ratings_of_all[np.array(splits) == "train"]
-    bounds = np.quantile(of_training, (1 / 3, 2 / 3), method="lower")
-    classes = 1 + np.searchsorted(bounds, ratings_of_all, side="left")
+    story_means = np.array(means)
+    training_means = story_means[np.array(splits) == "train"]
+    bounds = np.quantile(training_means, (1 / 3, 2 / 3), method="lower")
+    classes = 1 + np.searchsorted(bounds, story_means, side="left")
     documents = [
         Document(unit, split, (Section(None, text),))
         for unit, split, text in zip(units, splits, texts.values(), strict=True)
@@ -152,7 +152,7 @@ def story_classes(
 
 
 def _document(unit: str, split: str, record: Any, name: str, where: str) -> Document:
-    """The text of a field as a document of one section."""
+    """A document of one section, with the text in field ``name`` of a record."""
     text = field_of(record, name, str, where).strip()
     if not text:
         raise InputError(f"{where}: {name} is empty; drop the record")
@@ -203,12 +203,10 @@ def _corpus(texts: Sequence[_RatedText], dimension: str, raw: Path) -> Corpus:
 
 
 def _copied_raters(ratings: np.ndarray) -> list[int]:
-    """Raters who repeat an earlier one in every text, of many: a copy is no other person.
+    """Columns of raters with at least ``MANY`` ratings that all equal an earlier rater's.
 
     Args:
         ratings: float64 (texts, raters), nan where nobody rated.
-
-    Returns: their columns.
     """
     counts = np.isfinite(ratings).sum(axis=0)
     copied: list[int] = []

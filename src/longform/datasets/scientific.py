@@ -173,10 +173,9 @@ def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
 
 
 def _joined(text: Any) -> str | None:
-    """Sentences joined by one blank; the paper does not say how (deng2022 appendix E).
+    """Join sentences by a blank, also those in lists inside lists (subsections, paragraphs).
 
-    Sentences may stand in lists inside lists, of subsections or paragraphs, which are read in
-    order. None: something in them is no text.
+    The paper does not say how (deng2022 appendix E). None where something in them is no text.
     """
     sentences: list[str] = []
     waiting = [(text, 0)]

@@ -79,7 +79,7 @@ def build(
 
 
 def _check_task(task: str, size: int) -> None:
-    """Raises BadInput: an unknown task, or a size that it does not take."""
+    """Check a shuffle task. Raises BadInput: an unknown one, or a size that it does not take."""
     whole_sections = task == SECTIONS and size == 1
     sentences = task in TASKS and size >= 1
     if not whole_sections and not sentences:
@@ -105,7 +105,7 @@ def _first_documents(
 
 
 def _prepared(raw: Path, splitter: str) -> list[Document]:
-    """The documents of a corpus's folder below ``data/``."""
+    """Read a prepared corpus's documents. Raises BadInput: the splitter is unknown."""
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
     return read_documents(raw / "documents.jsonl")
@@ -115,7 +115,7 @@ Cut = list[tuple[str | None, list[str]]]  # title and sentences of each section
 
 
 def cut_sections(document: Document, splitter: str) -> Cut:
-    """Sentences of each section; blank ones are left out, and so is a section without any."""
+    """Cut a document's sections into sentences; sections without any are left out."""
     cut: Cut = []
     for section in document.sections:
         stripped = [sentence.strip() for sentence in SPLITTERS[splitter](section.text)]
@@ -126,7 +126,10 @@ def cut_sections(document: Document, splitter: str) -> Cut:
 
 
 def _with_sentences(document: Document, unit: str, cut: Cut, splitter: str) -> Document:
-    """A document of that id with these sentences; with its own sections where there are none."""
+    """A copy of a document with the id ``unit`` and the sentences of ``cut``.
+
+    Where ``cut`` is empty it keeps its own sections.
+    """
     sections = tuple(Section(title, joined(row, splitter)) for title, row in cut)
     return Document(unit, document.split, sections or document.sections, document.edits)
 
@@ -140,7 +143,7 @@ def shuffled_cuts(
         cut: its sections.
         task: a shuffle of sentences leaves the sections' lengths and titles in place.
         size: sentences of a block, or how many windows.
-        shuffles: how many are drawn.
+        shuffles: how many are drawn, before repeats are dropped.
         rng: draws the orders.
     """
     copies: list[Cut] = []
@@ -158,7 +161,7 @@ def shuffled_cuts(
     return copies
 
 
-BLOCKS = {1: 1, 2: 5, 3: 0}  # sentences of a shuffled block by class, 0 for none; ours
+BLOCKS = {1: 1, 2: 5, 3: 0}  # class -> sentences of a shuffled block, 0 for no shuffle; ours
 
 
 def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus:
@@ -201,7 +204,7 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
 
 
 def _shuffled_blocks(sentences: Sequence[str], block: int, rng: np.random.Generator) -> list[str]:
-    """Blocks of so many sentences, the last one perhaps shorter, in a random order."""
+    """Blocks of ``block`` sentences, the last one perhaps shorter, in a random order."""
     starts = range(0, len(sentences), block)
     shuffled: list[str] = []
     for number in rng.permutation(len(starts)):
@@ -258,7 +261,13 @@ def _other_gender(match: re.Match[str]) -> str:
 
 
 def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
-    """A sentence with its pronouns or its connectives replaced."""
+    """A sentence with its pronouns (``wrong_pronoun``) or else its connectives replaced.
+
+    Args:
+        corruption: its name.
+        text: the sentence.
+        rng: draws connectives.
+    """
 
     def other_sense(match: re.Match[str]) -> str:
         """The match with a connective, drawn evenly, of another sense and the same word class."""
@@ -275,9 +284,10 @@ def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
 
 
 def _places(corruption: str, cut: Cut) -> list[tuple[int, int]]:
-    """Where a corruption can strike, as (section, sentence).
+    """Places that a corruption can strike, as (section, sentence) from 0.
 
-    One of whole sections has sentence -1.
+    For corruptions of whole sections the sentence is -1. ``section_order`` exchanges a section with
+    the next one, so its places are every other section.
     """
     if corruption == "section_order":
         return [(section, -1) for section in range(0, len(cut) - 1, 2)]
@@ -289,6 +299,7 @@ def _places(corruption: str, cut: Cut) -> list[tuple[int, int]]:
             if corruption in REPLACED_SENTENCES:
                 possible = number > 0
             else:
+                # Any draw tells whether there is a word to replace.
                 possible = _rewritten(corruption, text, generator(0)) != text
             if possible:
                 candidates.append((section, number))
@@ -364,12 +375,12 @@ def corrupted(
             continue
         for severity in severities:
             for number, document in enumerate(sound):
-                others = foreign
+                lent_sentences = foreign
                 if corruption != MIXED:
                     lender = available[(number + 1) % len(available)]
-                    others = _all_sentences(cuts[lender.id]) or [""]
-                words = (seed, name, corruption, document.id)
-                cut, edits = _struck(corruption, severity, cuts[document.id], others, words)
+                    lent_sentences = _all_sentences(cuts[lender.id]) or [""]
+                draws = (seed, name, corruption, document.id)
+                cut, edits = _struck(corruption, severity, cuts[document.id], lent_sentences, draws)
                 unit = f"{corruption}@{severity:g}/{document.id}"
                 damaged = _with_sentences(document, unit, cut, splitter)
                 texts.append(replace(damaged, edits=(*document.edits, *edits)))
@@ -380,7 +391,7 @@ def corrupted(
 
 
 def _check_severities(name: str, severities: Sequence[float]) -> None:
-    """Raises BadInput: none, one twice, or one that is no share above 0."""
+    """Check severities. Raises BadInput: none, one twice, or one not in (0, 1]."""
     are_shares = all(0 < severity <= 1 for severity in severities)
     if not severities or len(set(severities)) < len(severities) or not are_shares:
         raise BadInput(
@@ -402,27 +413,32 @@ def _foreign_sentences(path: Path) -> list[str]:
 
 
 def _all_sentences(cut: Cut) -> list[str]:
+    """The sentences of all sections, in order."""
     return list(chain.from_iterable(sentences for _, sentences in cut))
 
 
 def _struck(
-    corruption: str, severity: float, cut: Cut, others: Sequence[str], names: tuple[object, ...]
+    corruption: str,
+    severity: float,
+    cut: Cut,
+    lent_sentences: Sequence[str],
+    draws: tuple[object, ...],
 ) -> tuple[Cut, list[Mapping[str, Any]]]:
-    """The damaged document and a record of each struck place.
+    """Damage a document.
 
     Args:
         corruption: one of ``CORRUPTIONS``.
-        severity: the share of places that are struck.
+        severity: the probability with which each eligible place is struck.
         cut: the sound document.
-        others: sentences that stand in for its own.
-        names: of the draws.
+        lent_sentences: sentences of other documents or languages, which replace its own.
+        draws: seed and names of the random streams.
     """
     candidates = _places(corruption, cut)
-    chances = generator(*names).random(len(candidates))
+    uniform_draws = generator(*draws).random(len(candidates))
     damaged: Cut = [(title, list(sentences)) for title, sentences in cut]
     edits: list[Mapping[str, Any]] = []
-    for (section, number), chance in zip(candidates, chances, strict=True):
-        if chance >= severity:
+    for (section, number), uniform_draw in zip(candidates, uniform_draws, strict=True):
+        if uniform_draw >= severity:
             continue
         edits.append({"corruption": corruption, "section": section, "sentence": number})
         # whole sections
@@ -434,11 +450,11 @@ def _struck(
             continue
         # single sentences
         sentences = cut[section][1]
-        rng = generator(*names, section, number)
+        rng = generator(*draws, section, number)
         if corruption == "repeated_sentence":
             new = sentences[number - 1]
         elif corruption in ("off_topic_sentence", MIXED):
-            new = others[int(rng.integers(len(others)))]
+            new = lent_sentences[int(rng.integers(len(lent_sentences)))]
         else:
             new = _rewritten(corruption, sentences[number], rng)
         damaged[section][1][number] = new

@@ -122,7 +122,7 @@ def _paragraphs(text: str | None) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-# of train, then validation; the rest is test (deng2022, appendix C)
+# Ends in [0, 1) of train and of validation; the rest is test (deng2022 appendix C).
 PARALLEL_ENDS = np.cumsum((0.8, 0.1))
 TARGETS = ("de", "es", "fr")  # deng2022, appendix C
 
@@ -374,7 +374,9 @@ class _Rated:
 
 
 def _add(rated: _Rated, by_id: dict[str, _Rated]) -> None:
-    """Keep a summary or a reference by its id.
+    """Add a summary or a reference to a table by its id.
+
+    Of equal references, which several systems' records have, the first system's stays.
 
     Raises InputError: another one has the id, or a summary comes twice.
     """

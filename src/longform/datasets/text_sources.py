@@ -19,12 +19,8 @@ from longform.files.opening import columns_of, numbered_rows, text_lines
 
 STANDARD_INPUT = "-"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-OTHER_DELIMITERS = (
-    ";",
-    "\t",
-    "|",
-    ",",
-)  # of tables whose name says another; spreadsheets write these
+# Of tables whose name says another; spreadsheets write these.
+OTHER_DELIMITERS = (";", "\t", "|", ",")
 TABLES = (*DELIMITERS, ".parquet")
 TEXT, ID = "text", "id"  # columns
 _HUB = re.compile(r"hub:(?P<name>[^@:]+/[^@:]+)@(?P<commit>[^:]+):(?P<path>.+)")
@@ -32,13 +28,13 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 Row = tuple[str, dict[str, Any]]  # where it stands, and its id and text
 
 
-def split_column(given: str) -> tuple[Path, str | None]:
-    """The path of a table and the column that is named behind it, if one is."""
+def split_column(source: str) -> tuple[Path, str | None]:
+    """Split ``stories.csv:story`` into path and column; a source without a column has None."""
     for suffix in TABLES:
-        head, separator, column = given.rpartition(f"{suffix}:")
+        head, separator, column = source.rpartition(f"{suffix}:")
         if separator and column:
             return Path(head + suffix), column
-    return Path(given), None
+    return Path(source), None
 
 
 def is_table(path: Path) -> bool:
@@ -62,11 +58,11 @@ def table_rows(path: Path, column: str | None) -> Iterator[Row]:
     for number, (where, row) in enumerate(numbered_rows(path, (), delimiter)):
         if number == 0:
             _check_column(path, text_column, list(row))
-        yield where.removeprefix(str(path)).lstrip(":"), _named(row, text_column)
+        yield where.removeprefix(str(path)).lstrip(":"), _id_and_text(row, text_column)
 
 
 def delimiter_of(path: Path, columns: Sequence[str]) -> str:
-    """What stands between a table's fields: what its name says, or else what gives it a column.
+    """The sign between a table's fields: by its name, or else one that gives it a column.
 
     Args:
         path: a ``.csv`` or ``.tsv`` file.
@@ -95,7 +91,7 @@ def _parquet_rows(path: Path, column: str) -> Iterator[Row]:
         for batch in file.iter_batches(columns=columns):
             for row in batch.to_pylist():
                 number += 1
-                yield f"row {number}", _named(row, column)
+                yield f"row {number}", _id_and_text(row, column)
     except pyarrow.ArrowException as error:
         raise InputError(
             f"{path}: cannot be read as a .parquet file ({error}); write it again"
@@ -103,7 +99,7 @@ def _parquet_rows(path: Path, column: str) -> Iterator[Row]:
 
 
 def _check_column(path: Path, column: str, names: list[str]) -> None:
-    """Raises InputError: a table has no such column."""
+    """Check that a table has a column. Raises InputError: it has not."""
     if column not in names:
         close = did_you_mean(column, names)
         raise InputError(
@@ -112,7 +108,7 @@ def _check_column(path: Path, column: str, names: list[str]) -> None:
         )
 
 
-def _named(row: dict[str, Any], column: str) -> dict[str, Any]:
+def _id_and_text(row: dict[str, Any], column: str) -> dict[str, Any]:
     """The text of a row and its id, if it has one."""
     record = {TEXT: row[column]}
     if row.get(ID) not in (None, ""):
@@ -128,22 +124,22 @@ def standard_input() -> Iterator[tuple[int, bytes]]:
         offset += len(line)
 
 
-def from_hub(given: str) -> str | None:
+def from_hub(source: str) -> str | None:
     """The local path (with its column) of a file of a hub's data set.
 
     Args:
-        given: what a person named; None is returned where it names no hub.
+        source: what a person named; None is returned where it names no hub.
 
     Raises:
         ConfigError: no full commit is named, huggingface_hub is not installed, or the file cannot
             be had.
     """
-    if not given.startswith("hub:"):
+    if not source.startswith("hub:"):
         return None
-    match = _HUB.fullmatch(given)
+    match = _HUB.fullmatch(source)
     if match is None or not _COMMIT.fullmatch(match["commit"]):
         raise ConfigError(
-            f"{given}: allowed is hub:OWNER/NAME@COMMIT:PATH with a commit of 40 digits, "
+            f"{source}: allowed is hub:OWNER/NAME@COMMIT:PATH with a commit of 40 digits, "
             "so that the texts stay the same"
         )
     extras.check("models", "huggingface_hub")
@@ -157,7 +153,7 @@ def from_hub(given: str) -> str | None:
         )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ConfigError(
-            f"{given}: cannot be had ({type(error).__name__}); "
+            f"{source}: cannot be had ({type(error).__name__}); "
             "check name, commit and path, or download it and give the file"
         ) from error
     return f"{local}:{column}" if column else local

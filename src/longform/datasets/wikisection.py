@@ -138,7 +138,7 @@ def _read_files(
     Args:
         paths: of the files by their split; "" of one file for all, whose articles are of split
             train.
-        counts: of what the readers count is added to.
+        counts: gains the number of articles with text outside their sections.
     """
     documents = []
     dropped = Counter[str]()
@@ -158,7 +158,7 @@ def _read_files(
 
 
 def _split(documents: Sequence[Document], shares: Mapping[str, float], seed: int) -> list[Document]:
-    """The documents, those of split train split by seed."""
+    """The documents; those of split train get new splits, drawn by seed."""
     ids = [document.id for document in documents if document.split == "train"]
     split_of = dict(zip(ids, split_by_seed(ids, shares, seed), strict=True))
     return [replace(doc, split=split_of.get(doc.id, doc.split)) for doc in documents]
@@ -209,9 +209,9 @@ def _line_article(line: str, marked: bool) -> Titled | str:
 
 
 def _usable(sections: Titled) -> tuple[Section, ...] | str:
-    """Sections that begin with an abstract (or have no titles) and are not empty.
+    """The sections of an article, or the reason why it is not used.
 
-    A text instead says what is wrong with them.
+    They begin with an abstract, unless they have no titles, and are not empty.
     """
     if not sections:
         return "no sections"
@@ -225,10 +225,14 @@ def _usable(sections: Titled) -> tuple[Section, ...] | str:
 
 
 def _json_article(record: Any, counts: Counter[str]) -> Titled | str:
-    """The abstract and the annotated sections of one JSON article; or what is wrong with it.
+    """The abstract and the annotated sections of one JSON article; or the reason why it has none.
 
-    Titles are the section labels without their type. An article with text that is neither abstract
-    nor section is counted in ``counts``.
+    Args:
+        record: of the file.
+        counts: gains the article if it has text that is neither abstract nor section.
+
+    Returns:
+        Titles, the section labels without their type, with texts; or the reason.
     """
     # 1. Its form.
     if not isinstance(record, dict):
@@ -281,10 +285,7 @@ def _annotated(annotation: Any) -> tuple[str, int, int] | None:
 
 
 def _between(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """What of a text stands in none of the spans, which are sorted.
-
-    Nothing where there is no span.
-    """
+    """The parts of a text outside sorted spans, joined; empty where there is no span."""
     if not spans:
         return ""
     pieces = []

@@ -9,6 +9,7 @@ from longform.errors import InputError
 
 
 def _as_it_is(name: str) -> str:
+    """The name itself."""
     return name
 
 
@@ -22,7 +23,7 @@ def unpack(
     Args:
         archive: opened.
         target: the folder.
-        place: from a member's name to the file's below ``target``; None leaves the member out.
+        place: returns the path below ``target`` for a member's name; None leaves the member out.
 
     Raises:
         InputError: a file would lie outside ``target``.

@@ -180,7 +180,7 @@ def _byte_order_mark(head: bytes) -> bytes:
 
 
 def _decoded(content: bytes, encoding: str) -> tuple[str, str, int]:
-    """The text, what is wrong with the bytes (empty where nothing is), and at which byte."""
+    """Decode bytes: (text, "", 0), or ("", what is wrong, the byte at which it is wrong)."""
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -278,7 +278,7 @@ def json_lines_in(folder: Path) -> list[Path]:
 
 
 def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
-    """``file:line`` and the object of every line of a file of JSON lines.
+    """Yield ``file:line`` and the object of every line of a file of JSON lines.
 
     Args:
         path: the file.
@@ -305,7 +305,7 @@ def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[
 def numbered_rows(
     path: Path, needed: Iterable[str], delimiter: str = ",", quoted: bool = True
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """``file:line`` and fields by column of every row of a table with a header.
+    """Yield ``file:line`` and fields by column of every row of a table with a header.
 
     Blank lines are passed over.
 

@@ -53,6 +53,7 @@ class _MarkovScores(
         pairs = self.transitions_of(units)
         logprobs = self.log_transitions[pairs.earlier, pairs.later]
         logprobs[pairs.unknown] = np.nan
+        # Transitions stand unit by unit: cut before the first of each unit but the first.
         first_of_unit = np.searchsorted(pairs.unit, np.arange(1, len(units)))
         return np.split(logprobs, first_of_unit)
 
@@ -252,11 +253,11 @@ def _names_in(chains: Sequence[Chain]) -> list[str]:
 
 
 def drawn_at_random(unit: Chain, symbols: Sequence[str], name: str) -> Chain:
-    """A chain as long as a document's own, of symbols drawn by their share: no order is left.
+    """Replace a document's chain by random symbols, as many as it has, so that no order is left.
 
     Args:
         unit: the document's chain.
-        symbols: what is drawn from, each as often as it occurs.
+        symbols: symbols to draw from, each repeated as often as it occurs in real texts.
         name: fixes the draw, together with the document's id.
     """
     rng = generator(name, unit.unit_id)

@@ -27,16 +27,17 @@ Mention = tuple[int, str, str]  # sentence, entity, role
 TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_counts")
 # Arrays of a corpus of rated texts that stay beside its grids.
 RATINGS = ("marks", "cluster", "system")
-SENTENCES = 1 << 15  # whose nouns are remembered: permuted and damaged texts repeat theirs
+SENTENCES = 1 << 15  # sentences whose nouns are cached: permuted and damaged texts repeat theirs
 
 
 @dataclass(frozen=True)
 class Grid(Unit):
-    """One document's grid.
+    """One document's entity grid.
 
     Attributes:
-        entities: the entities, one a column.
-        cells: indices into ``ROLES``, uint8 (sentences, entities).
+        entities: name of each column's entity.
+        cells: the role of each entity in each sentence, as an index into ``ROLES``: uint8
+            (sentences, entities).
     """
 
     entities: tuple[str, ...]
@@ -56,7 +57,7 @@ class Grid(Unit):
 
     @property
     def sentence_keys(self) -> list[bytes]:
-        """A key for each sentence; those with equal roles are alike to every scorer of grids."""
+        """A key for each sentence; no scorer of grids tells sentences of equal keys apart."""
         return [row.tobytes() for row in self.cells]
 
     def nouns(self, sentence: int) -> list[str]:
@@ -67,13 +68,14 @@ class Grid(Unit):
 def grid_from_mentions(
     unit_id: str, split: str, sentences: int, mentions: Iterable[Mention]
 ) -> Grid:
-    """The grid of a text whose mentions are known; the highest role wins within a sentence.
+    """The entity grid of a text's mentions; the highest role wins within a sentence.
 
     Args:
         unit_id: of the text.
         split: of the text.
         sentences: how many the text has.
-        mentions: of entities; the grid's columns stand in the order of first mention.
+        mentions: (sentence from 0, entity, role) of each; the grid's columns stand in the order of
+            first mention.
 
     Raises:
         BadInput: a mention has another role, or stands in a sentence that the text does not have.
@@ -149,17 +151,17 @@ def read(
     splits: Sequence[str] = (),
     model: str = "en_core_web_sm",
 ) -> Predictions:
-    """Grids of documents, beside the word net of the reader's folder where it holds one.
+    """Predictions with the entity grids of documents, and the word net that helped, if any.
 
     Args:
-        documents: whose grids are wanted.
+        documents: one for each grid.
         truth: arrays of the corpus, one row a document.
         reader: a folder that may hold a word net, which helps the rules; see
             :func:`folder_lexicon`.
-        roles: who finds the nouns and their roles: ``truth`` (the texts' own, by the arrays named
+        roles: how nouns and their roles are found: ``truth`` (the corpus's own, by the arrays named
             in :data:`TRUTH`), ``spacy`` or ``rules``.
-        splits: of the documents whose grids are kept; none are all.
-        model: spaCy's, where it is asked.
+        splits: documents of other splits are left out; an empty list stands for all.
+        model: name of a spaCy model, for ``spacy``.
 
     Returns:
         As :func:`grids_to_predictions`, with the ratings of rated texts and the word net's arrays.
@@ -193,7 +195,7 @@ def folder_lexicon(folder: Path) -> Lexicon | None:
 
 
 def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Grid]:
-    """The known grids of a made corpus.
+    """The grids that a synthetic corpus has as its truth.
 
     Args:
         documents: of the corpus, in its order.
@@ -223,20 +225,20 @@ def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarr
 
 
 def found_grids(
-    documents: Sequence[Document], finder: Callable[[str], Sequence[tuple[str, str]]]
+    documents: Sequence[Document], nouns_in: Callable[[str], Sequence[tuple[str, str]]]
 ) -> list[Grid]:
-    """Grids of documents by a function that finds nouns.
+    """Entity grids of documents, by a function that finds nouns and their roles.
 
     Args:
-        documents: whose grids are wanted.
-        finder: (noun, role) of each noun of a sentence, in reading order; it is asked once for
-            sentences that are equal.
+        documents: one for each grid.
+        nouns_in: returns (noun, role) of each noun of a sentence, in reading order; it is called
+            once for equal sentences.
 
     Raises:
         BadInput: plain text instead of documents.
     """
     refuse_plain_text(documents, "entity grids")
-    nouns_of = lru_cache(maxsize=SENTENCES)(finder)
+    nouns_of = lru_cache(maxsize=SENTENCES)(nouns_in)
     grids = []
     for document in documents:
         sentences = sentence_texts(document.text)
@@ -249,10 +251,10 @@ def found_grids(
 
 
 def grids_of_texts(documents: Sequence[Document], lexicon: Path | None = None) -> list[Grid]:
-    """Grids by the rules for nouns, helped by the word net of a folder if one is named.
+    """Entity grids by the rules for nouns, helped by the word net of a folder if one is named.
 
     Args:
-        documents: whose grids are wanted.
+        documents: one for each grid.
         lexicon: a folder, see :func:`folder_lexicon`.
 
     Raises:
@@ -271,7 +273,7 @@ OBJECTS = ("dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass")
 
 
 def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
-    """A finder over an installed spaCy pipeline with tagger and parser."""
+    """A function that returns (noun, role) of each noun of a sentence, by a spaCy model."""
     pipeline = spacy_pipeline(model)
 
     def mentions(sentence: str) -> list[tuple[str, str]]:
@@ -282,7 +284,8 @@ def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
 
 
 def spacy_role(token: Any) -> str:
-    """S, O or X of a spaCy token, by the head of its noun phrase."""
+    """The role S, O or X of a spaCy token that is a noun, by the head of its noun phrase."""
+    # Go up to the head of the phrase, as long as it is a noun.
     while token.dep_ in WITHIN_PHRASE and token.head.i != token.i:
         if token.head.pos_ not in NOUNS:
             break

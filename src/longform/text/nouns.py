@@ -17,11 +17,12 @@ WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def _listed(name: str) -> frozenset[str]:
+    """The words of a list in words.yaml."""
     return frozenset(WORDS[name].split())
 
 
 def _pairs(name: str) -> dict[str, str]:
-    """A list of words as a table: each of the even places stands for the one before it."""
+    """A table from a list in words.yaml of keys and values by turns: key, value, key, value."""
     words = WORDS[name].split()
     return dict(zip(words[::2], words[1::2], strict=True))
 
@@ -31,7 +32,10 @@ UNCHANGED = _listed("unchanged")
 
 
 def lemma(word: str) -> str:
-    """The singular of a lower-case English noun; any other word comes back as it is."""
+    """The singular of a lower-case English noun; of "sisters-in-law" the last part alone changes.
+
+    Any other word comes back as it is.
+    """
     head, hyphen, last = word.rpartition("-")
     if last in IRREGULAR:
         return head + hyphen + IRREGULAR[last]
@@ -53,7 +57,7 @@ BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
 
 
 def _closed_classes() -> dict[str, str]:
-    """The class of each function word; of several that list a word the first holds."""
+    """Function word -> its class in words.yaml; the first class that lists a word counts."""
     class_of: dict[str, str] = {}
     for name, words in WORDS["closed"].items():
         for word in words.split():
@@ -96,10 +100,10 @@ _LATIN_LETTER = re.compile(f"[{LATIN}]")
 
 @dataclass(frozen=True)
 class NounRules:
-    """Nouns of a sentence and their roles.
+    """Rules that find the nouns of a sentence and their roles.
 
     Attributes:
-        lexicon: tells which classes a word may have, and how often; without one, endings decide.
+        lexicon: says which classes a word may have, and how often; without one, endings decide.
     """
 
     lexicon: Lexicon | None = field(default=None, repr=False)
@@ -122,7 +126,14 @@ class NounRules:
         return classes
 
     def _word_class(self, word: str, position: int, before: str, words: Sequence[str]) -> str:
-        """The class of the word at ``position``; ``before`` is that of the word in front of it."""
+        """The class of one word of a sentence.
+
+        Args:
+            word: at ``position`` of ``words``.
+            position: from 0.
+            before: class of the word in front of it; ``start`` for the first.
+            words: all words and marks of the sentence.
+        """
         # 1. Function words, numbers, marks and other scripts show it themselves.
         lower = word.lower()
         if lower in CLOSED:
@@ -157,7 +168,8 @@ class NounRules:
         """How often a word has each class: tagged occurrences, and a tenth of each sense."""
         if self.lexicon is None:
             return _by_ending(lower)
-        # 1. What the word may be a form of, and the classes that the form may have.
+        # 1. (form, classes that it may have) of whatever the word may be a form of. The keys of a
+        # dictionary: each once, in order.
         forms = {(lower, "nvar"): None}
         for entry in self.lexicon.noun_lemmas(lower):
             if entry != lower:
@@ -173,7 +185,7 @@ class NounRules:
                 part = ADJECTIVE if part == "s" else part
                 if part in classes:
                     weights[part] = weights.get(part, 0.0) + tagged + 0.1 * senses
-        # 3. It knows nothing: if it holds nouns alone the word is none.
+        # 3. The lexicon lacks the word; where it has nothing but nouns the word is no noun.
         if weights:
             return weights
         if self.lexicon.nouns_only:
@@ -190,7 +202,7 @@ def _class_of_predicate(weights: Mapping[str, float]) -> str:
 
 
 def _by_ending(lower: str) -> dict[str, float]:
-    """How much each class of words is spoken for by a word's ending."""
+    """Weights of the classes that a word may have, by its ending alone."""
     if lower.endswith("ly"):
         return {ADVERB: 2.0, ADJECTIVE: 0.5}
     if lower.endswith(NOUN_ENDINGS):
@@ -212,22 +224,23 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
     preposition is neither, but for the agent behind a passive and "by".
     """
     mentions: list[tuple[str, str]] = []
-    # What was seen of the clause that is going on.
+    # The clause that is going on: its nouns with their roles, whether its verb was met and is
+    # passive, and the preposition that the next noun belongs to.
     clause: list[tuple[str, str]] = []
-    verb, passive, preposition = False, False, ""
+    has_verb, passive, preposition = False, False, ""
     for position, (word, kind) in enumerate(zip(words, classes, strict=True)):
         if kind == "preposition" and word.lower() not in ("like", "as"):
             preposition = word.lower()
         elif kind in (VERB, "auxiliary"):
             passive = passive or (kind == VERB and _is_passive(words, classes, position))
-            verb, preposition = True, ""
-        elif kind == "break" and verb and _subject_follows(classes, position):
+            has_verb, preposition = True, ""
+        elif kind == "break" and has_verb and _subject_follows(classes, position):
             mentions += _deep(clause, passive)
-            clause, verb, passive, preposition = [], False, False, ""
+            clause, has_verb, passive, preposition = [], False, False, ""
         elif kind == "mark":
             preposition = ""
         elif kind == NOUN:
-            role = "O" if verb else "S"
+            role = "O" if has_verb else "S"
             if preposition:
                 role = AGENT if passive and preposition == "by" else "X"
             clause.append((_without_possessive(word.lower()), role))
@@ -235,6 +248,7 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
 
 
 def _without_possessive(noun: str) -> str:
+    """A noun without "'s", or the apostrophe alone, at its end."""
     return noun.removesuffix("'s").removesuffix("’s").removesuffix("'")
 
 
@@ -249,10 +263,10 @@ def _is_passive(words: Sequence[str], classes: Sequence[str], position: int) -> 
     verb = words[position].lower()
     if not verb.endswith(("ed", "en")) and verb not in PARTICIPLES:
         return False
-    back = position - 1
-    while back >= 0 and classes[back] in (ADVERB, "adverb"):
-        back -= 1
-    return back >= 0 and words[back].lower() in BE
+    earlier = position - 1
+    while earlier >= 0 and classes[earlier] in (ADVERB, "adverb"):
+        earlier -= 1
+    return earlier >= 0 and words[earlier].lower() in BE
 
 
 def _subject_follows(classes: Sequence[str], position: int) -> bool:

@@ -32,10 +32,7 @@ def one_blank_line(text: str) -> str:
 
 
 def to_lines(text: str) -> str:
-    """A section as a language model reads it: one paragraph a line.
-
-    A blank line is the end of a section there.
-    """
+    """A section with one paragraph a line, for language models: there a blank line ends it."""
     return "\n".join(paragraphs(text))
 
 
@@ -46,5 +43,5 @@ def from_lines(text: str) -> str:
 
 
 def single_spaced(text: str) -> str:
-    """The text with no white space but a blank between words, a blank line between paragraphs."""
+    """The text with one blank between words and a blank line between paragraphs."""
     return PARAGRAPH_BREAK.join(" ".join(piece.split()) for piece in paragraphs(text))

@@ -26,16 +26,16 @@ Draw = Callable[[int, int, int, np.random.Generator], np.ndarray]
 
 
 def block_orders(sentences: int, block: int, copies: int, rng: np.random.Generator) -> np.ndarray:
-    """Blocks of consecutive sentences in uniform order; the identity may be among them.
+    """Draw orders of blocks of consecutive sentences, uniformly; the identity may be among them.
 
     Args:
-        sentences: of the document.
+        sentences: how many the document has.
         block: sentences of a block; the last one may be shorter.
         copies: orders to draw.
-        rng: what draws them.
+        rng: draws them.
 
     Returns:
-        int64 (copies, sentences).
+        int64 (copies, sentences), permutations of the sentences' indices.
     """
     if block < 1:
         raise BadInput(f"block is {block}; allowed are positive numbers of sentences")
@@ -47,16 +47,17 @@ def block_orders(sentences: int, block: int, copies: int, rng: np.random.Generat
 
 
 def local_orders(sentences: int, windows: int, copies: int, rng: np.random.Generator) -> np.ndarray:
-    """Disjoint windows of three sentences, placed uniformly, each shuffled inside.
+    """Draw orders in which disjoint windows of three sentences, placed uniformly, are shuffled.
 
     Args:
-        sentences: of the document.
-        windows: how many.
+        sentences: how many the document has.
+        windows: how many are shuffled inside.
         copies: orders to draw.
-        rng: what draws them.
+        rng: draws them.
 
     Returns:
-        int64 (copies, sentences); no row for a document that is too short.
+        int64 (copies, sentences), permutations of the sentences' indices; no row for a document
+        that is too short.
     """
     if windows < 1:
         raise BadInput(
@@ -64,11 +65,12 @@ def local_orders(sentences: int, windows: int, copies: int, rng: np.random.Gener
         )
     if sentences <= LONGEST_WITHOUT_LOCAL or sentences < WINDOW * windows:
         return np.zeros((0, sentences), dtype=np.int64)
-    # 1. Where windows begin: among units of which each window is one, then made room for.
+    # 1. Where windows begin. A window counts as one unit among the other sentences, so that windows
+    # cannot overlap; each window before it then moves its start by the two sentences left out.
     num_units = sentences - (WINDOW - 1) * windows
     units = np.argsort(rng.random((copies, num_units)), axis=1)
     starts = np.sort(units[:, :windows], axis=1) + (WINDOW - 1) * np.arange(windows)
-    # 2. The order inside of each.
+    # 2. The order inside each window.
     inside = np.argsort(rng.random((copies, windows, WINDOW)), axis=2)
     # 3. All other sentences stay.
     orders = np.tile(np.arange(sentences), (copies, 1))
@@ -104,13 +106,16 @@ def distinct_orders(orders: np.ndarray, text_ids: np.ndarray) -> np.ndarray:
     hashes = (codes[orders] * weights).sum(axis=1, dtype=np.uint64)
     original = (codes * weights).sum(dtype=np.uint64)
     # 3. The first order of each sum stays.
-    _, first = np.unique(hashes, return_index=True)
-    first = np.sort(first)
-    return orders[first[hashes[first] != original]]
+    _, first_rows = np.unique(hashes, return_index=True)
+    first_rows = np.sort(first_rows)
+    return orders[first_rows[hashes[first_rows] != original]]
 
 
 def numbered(keys: Sequence[Any]) -> np.ndarray:
-    """Numbers of hashable sentences in order of appearance, equal if the sentences are.
+    """Number keys by their first appearance: ``["b", "a", "b"]`` gives [0, 1, 0].
+
+    Args:
+        keys: hashable, of each sentence.
 
     Returns:
         int64 (sentences,).
@@ -142,14 +147,14 @@ def shuffled_orders(
 
 @dataclass(frozen=True)
 class ShuffleTask:
-    """Permutations of a document's sentences that are drawn, the same ones for every scorer.
+    """A way to draw permutations of a document's sentences, the same ones for every scorer.
 
     Attributes:
         kind: ``block``, whose blocks change their places, or ``window``, which is shuffled inside.
         sizes: sentences of a block, or windows of three; the permutations of several sizes are put
             together.
-        copies: drawn for each document and size before repeats are dropped.
-        draws: names of the random stream that draws them.
+        copies: orders that are drawn for each document and size, before repeats are dropped.
+        draws: seed and names of the random stream that draws them.
     """
 
     kind: str = "block"
@@ -190,7 +195,7 @@ class ShuffleTask:
 
 @dataclass(frozen=True)
 class PermutedDocument:
-    """What some reader read of a document, and of its permutations by task."""
+    """A document and, by task, its permutations, each as a unit of some reader (a grid ...)."""
 
     unit_id: str
     split: str
@@ -198,12 +203,17 @@ class PermutedDocument:
     permutations: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-# The document, and the task that a text is a permutation of; empty for the original.
+# (document, task): the document's id, and the task that a text is a permutation of; empty for the
+# original.
 Place = tuple[str, str]
 
 
 def written(unit_id: str) -> Place:
-    """Place of ``<document>/<task>_<size>/<copy>``; a text with another name is an original."""
+    """Document and task of an id ``<document>/<task>_<size>/<copy>``.
+
+    The task is empty for ``<document>/original/0``, and for an id of another form, which is the
+    document's own.
+    """
     document, *rest = unit_id.rsplit("/", 2)
     if len(rest) != 2:
         return unit_id, ""
@@ -212,13 +222,13 @@ def written(unit_id: str) -> Place:
 
 
 def permuted_documents(
-    units: Sequence[Any], place: Callable[[str], Place] = written
+    units: Sequence[Any], place_of: Callable[[str], Place] = written
 ) -> list[PermutedDocument]:
     """Originals with their permutations, grouped by what their ids say.
 
     Args:
         units: originals and permutations, in any order.
-        place: document and task of a unit's id.
+        place_of: returns document and task of a unit's id.
 
     Raises:
         BadInput: a document has no original, or several.
@@ -226,7 +236,7 @@ def permuted_documents(
     # 1. The texts of each document, by task.
     tasks_of: dict[str, dict[str, list[Any]]] = {}
     for unit in units:
-        document, task = place(unit.unit_id)
+        document, task = place_of(unit.unit_id)
         tasks_of.setdefault(document, {}).setdefault(task, []).append(unit)
     # 2. One of them is the original.
     documents = []
@@ -248,27 +258,31 @@ TRIES = 1000
 
 
 def shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
-    """All units in another order (beyer2021 section 4.1, condition "all")."""
+    """All units in another order (beyer2021 section 4.1, condition "all").
+
+    Returns:
+        The units, and the edit with ``order``: the index of each in ``units``.
+    """
     order = another_order(units, rng)
     return [units[i] for i in order], {"kind": "shuffle", "order": order}
 
 
 def context_shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
-    """All units but the last in another order (beyer2021 section 4.1, condition "context")."""
+    """As :func:`shuffled`, but the last unit stays (beyer2021 section 4.1, condition "context")."""
     order = [*another_order(units[:-1], rng), len(units) - 1]
     return [units[i] for i in order], {"kind": "context_shuffle", "order": order}
 
 
 def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
-    """The first drawn order under which the units read differently.
+    """Draw orders until the units read differently; returns the indices of the units.
 
     Raises:
         BadInput: no two units differ.
     """
-    differ = len(set(units))
-    if differ < 2:
+    num_different = len(set(units))
+    if num_different < 2:
         raise BadInput(
-            f"shuffle: {counted(len(units), 'unit')} of which {differ} differ; "
+            f"shuffle: {counted(len(units), 'unit')} of which {num_different} differ; "
             "at least two must differ, drop the text"
         )
     for _ in range(TRIES):
@@ -289,7 +303,10 @@ def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
 
 
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
-    """Characters ``start`` to ``end`` replaced; the record undoes it.
+    """Replace characters ``start`` to ``end`` of a text by ``new``.
+
+    Returns:
+        The text, and the edit: its ``kind``, ``start``, and the ``old`` and ``new`` characters.
 
     Raises:
         BadInput: the span does not lie inside the text, or holds ``new`` already.
@@ -304,7 +321,7 @@ def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple
 def rementioned(
     text: str, start: int, end: int, antecedent: str, possessive: bool
 ) -> tuple[str, Edit]:
-    """A pronoun replaced by the words of its antecedent (beyer2021 section 4.4).
+    """Replace a pronoun by the words of its antecedent (beyer2021 section 4.4).
 
     Args:
         text: where the pronoun stands, from ``start`` to ``end``.
@@ -313,7 +330,7 @@ def rementioned(
         antecedent: its words; "a dog" comes back as "the dog".
         possessive: whether the pronoun is one of possession, such as "his".
     """
-    # 1. Its words, definite, and in the possessive if need be.
+    # 1. The antecedent's words with a definite article, and in the possessive if need be.
     words = re.sub(r"^an?\b", "the", antecedent, flags=re.IGNORECASE)
     if possessive:
         words += "'" if words.endswith("s") else "'s"
@@ -329,7 +346,7 @@ def rementioned(
 def connective_replaced(
     text: str, start: int, end: int, connective: str, match_case: bool = False
 ) -> tuple[str, Edit]:
-    """A connective replaced by another one (beyer2021 section 4.5).
+    """Replace a connective by another one (beyer2021 section 4.5).
 
     Args:
         text: where the connective stands, from ``start`` to ``end``.

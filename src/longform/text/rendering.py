@@ -15,7 +15,7 @@ import numpy as np
 from longform.documents import SECTION_BREAK, Document, Predictions, Section, Unit, ragged
 from longform.text.paragraphs import from_lines, to_lines
 
-LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
+LONE = "surrogatepass"  # error handler: encodes a lone surrogate, which JSON may hold
 
 
 def render(document: Document, titles: bool) -> str:
@@ -69,13 +69,13 @@ def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
 
 
 def pack(texts: Sequence[str]) -> dict[str, np.ndarray]:
-    """``text``: UTF-8 bytes, one ragged row per unit."""
+    """Pack texts as the ragged array ``text`` of UTF-8 bytes, a row per text."""
     rows = [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts]
     return ragged("text", rows, np.uint8)
 
 
 def unpack(predictions: Predictions) -> list[str]:
-    """Texts of the units; empty ones where the reader kept none."""
+    """Inverse of :func:`pack`: each unit's text; empty where predictions have no texts."""
     if "text" not in predictions.arrays:
         return [""] * len(predictions.unit_ids)
     return [row.tobytes().decode(errors=LONE) for row in predictions.ragged("text")]
@@ -83,7 +83,7 @@ def unpack(predictions: Predictions) -> list[str]:
 
 @dataclass(frozen=True)
 class TokenText(Unit):
-    """Tokens of one generation and of the human text in its place.
+    """Tokens of one generation and of the human text that it is compared with.
 
     Attributes:
         tokens: of the generation, int (tokens,).

@@ -74,20 +74,20 @@ def sections_in(text: str) -> list[tuple[str, str]]:
     The prose has one paragraph a line.
     """
     lines = [line.expandtabs(8).rstrip() for line in text.split("\n")]
-    shown = substitutions(lines)
+    text_of_name = substitutions(lines)
     sections = []
     for title, body in top_sections(lines, headings(lines)):
-        sections.append((_plain(title, shown), "\n".join(prose(body, shown))))
+        sections.append((_plain(title, text_of_name), "\n".join(prose(body, text_of_name))))
     return sections
 
 
 def substitutions(lines: Sequence[str]) -> dict[str, str]:
-    """What is shown for each name between bars, by ``.. |name| replace:: text``.
+    """The text that each name between bars stands for, by ``.. |name| replace:: text``.
 
-    Nothing is shown of an image. Names that another directive defines, such as a date, are not in
+    It is empty for an image. Names that another directive defines, such as a date, are not in
     the table, and stand for themselves.
     """
-    shown: dict[str, str] = {}
+    text_of_name: dict[str, str] = {}
     for number, line in enumerate(lines):
         indent = _indent(line)
         definition = _DEFINITION.match(line[indent:])
@@ -96,18 +96,18 @@ def substitutions(lines: Sequence[str]) -> dict[str, str]:
         name = _substitution_key(definition["name"])
         kind = definition["kind"]
         if kind == "image":
-            shown[name] = ""
+            text_of_name[name] = ""
         elif kind in ("replace", "unicode"):
             # The text may go on in further lines, up to a blank one.
             stop = min(_body_stop(lines, number + 1, indent), _blank_line(lines, number + 1))
             words = [definition["text"] or "", *map(str.strip, lines[number + 1 : stop])]
             text = " ".join(filter(None, words))
-            shown[name] = text if kind == "replace" else _characters(text)
-    return shown
+            text_of_name[name] = text if kind == "replace" else _characters(text)
+    return text_of_name
 
 
 def _substitution_key(name: str) -> str:
-    """Names are equal whatever their capitals and blanks, as docutils falls back to."""
+    """The name between bars without regard to capitals and repeated blanks, as docutils does."""
     return " ".join(name.split()).casefold()
 
 
@@ -124,7 +124,7 @@ def _characters(codes: str) -> str:
 
 
 def headings(lines: Sequence[str]) -> list[Heading]:
-    """Titles with a line of punctuation below, or above and below.
+    """The headings of a text: titles with a line of punctuation below, or above and below.
 
     A style is the punctuation, and whether it stands above too; levels stand in the order in which
     their styles appear.
@@ -186,7 +186,7 @@ def prose(lines: Sequence[str], shown: Mapping[str, str] | None = None) -> list[
 
     Args:
         lines: lines of a text.
-        shown: what stands for names between bars, see :func:`substitutions`.
+        shown: texts of names between bars, see :func:`substitutions`.
     """
     body = list(lines)
     for heading in headings(lines):
@@ -232,7 +232,12 @@ def _paragraphs(lines: Sequence[str]) -> list[str]:
 
 
 def _spoken(lines: Sequence[str], indent: int) -> list[str]:
-    """What an explicit markup block says to a reader: the body of a directive that speaks."""
+    """The lines of a directive's body that a reader sees; none for other explicit markup.
+
+    Args:
+        lines: of the block, from ``..`` on.
+        indent: of its first line.
+    """
     directive = _DIRECTIVE.match(lines[0][indent:])
     if directive is None or directive[1] not in _NOTES | _BOXES:
         return []
@@ -254,7 +259,8 @@ def _split_block(block: Sequence[str]) -> tuple[list[str], int]:
     """
     pieces: list[list[str]] = []
     column = -1  # where the lines of the current paragraph begin
-    hanging = -1  # where its sign stands, if its further lines may begin anywhere behind that
+    # Where the paragraph's sign stands, if its next line may begin anywhere behind that; else -1.
+    sign_column = -1
     for number, line in enumerate(block):
         indent = _indent(line)
         rest = line[indent:]
@@ -265,15 +271,15 @@ def _split_block(block: Sequence[str]) -> tuple[list[str], int]:
         if pieces and indent == column and not begins:
             pieces[-1].append(rest)
             continue
-        if 0 <= hanging < indent:
+        if 0 <= sign_column < indent:
             pieces[-1].append(rest)
-            column, hanging = indent, -1
+            column, sign_column = indent, -1
             continue
         # 2. A line that begins one, behind its signs.
-        signs, hangs = _signs(rest, indent, block[number + 1 : number + 2])
-        column = indent + signs
-        hanging = column - hangs if hangs else -1
-        pieces.append([rest if _OPTION.match(rest) else rest[signs:]])
+        sign_length, hanging_length = _signs(rest, indent, block[number + 1 : number + 2])
+        column = indent + sign_length
+        sign_column = column - hanging_length if hanging_length else -1
+        pieces.append([rest if _OPTION.match(rest) else rest[sign_length:]])
     return [" ".join(piece) for piece in pieces], column
 
 
@@ -307,6 +313,7 @@ def _signs(rest: str, indent: int, following: Sequence[str]) -> tuple[int, int]:
 
 
 def _indent(line: str) -> int:
+    """How many blanks a line begins with."""
     return len(line) - len(line.lstrip(" "))
 
 
@@ -367,16 +374,16 @@ def _plain(text: str, shown: Mapping[str, str]) -> str:
 
 
 def _without_markup(text: str, shown: Mapping[str, str]) -> str:
-    """Words of a paragraph; of a link, a role and a substitution what is shown.
+    """A paragraph without inline markup: the texts of links, roles and substitutions alone.
 
-    Of a backslash and what follows it the latter stays, and begins or ends no markup; of one before
-    a blank nothing stays. What stands in a literal is no markup either.
+    A backslash goes; the character behind it stays, unless it is a blank, and is no markup. Nor is
+    anything in a literal. Such spans are replaced by ``\\0number\\0`` until markup is removed.
     """
-    aside: list[str] = []  # what is shown, each behind a backslash
+    literal_spans: list[str] = []  # the spans, each behind a backslash
 
     def put_aside(span: str) -> str:
-        aside.append(span)
-        return f"\0{len(aside) - 1}\0"
+        literal_spans.append(span)
+        return f"\0{len(literal_spans) - 1}\0"
 
     def escaped(text: str) -> str:
         return _ESCAPE.sub(lambda escape: put_aside(escape[0]), text)
@@ -384,7 +391,7 @@ def _without_markup(text: str, shown: Mapping[str, str]) -> str:
     def role_text(role: re.Match[str]) -> str:
         if role["role"] not in _RAW:
             return _role_text(role)
-        written = _PUT_ASIDE.sub(lambda place: aside[int(place[1])], role["text"])
+        written = _PUT_ASIDE.sub(lambda place: literal_spans[int(place[1])], role["text"])
         return put_aside("\\" + written)
 
     # 1. Literals and escaped characters are put aside, those of what names stand for as well.
@@ -398,21 +405,23 @@ def _without_markup(text: str, shown: Mapping[str, str]) -> str:
     for markup in (_STRONG, _EMPHASIS, _INTERPRETED, _REFERENCE):
         text = markup.sub(r"\g<text>", text)
     # 3. What was put aside.
-    return _PUT_ASIDE.sub(lambda place: aside[int(place[1])][1:].lstrip(" "), text)
+    return _PUT_ASIDE.sub(lambda place: literal_spans[int(place[1])][1:].lstrip(" "), text)
 
 
 def _substituted(shown: Mapping[str, str], name: re.Match[str]) -> str:
+    """The text of a name between bars; the name itself where it has none."""
     return shown.get(_substitution_key(name["text"]), name["text"])
 
 
 def _link_text(link: re.Match[str]) -> str:
+    """The text of a link, else its target."""
     return link["text"] or link["target"] or ""
 
 
 def _role_text(role: re.Match[str]) -> str:
-    """What a role shows.
+    """The visible text of a role.
 
-    It is the words before its target, a document's number, or the last part of a ``~`` name.
+    ``:ref:`words <target>``` shows "words", ``:pep:`8``` "PEP 8", ``:func:`~a.b``` "b".
     """
     text = role["text"]
     titled = re.fullmatch(r"(.+?)\s*<[^<>]+>", text)

@@ -45,14 +45,8 @@ def add_commands(verbs: Any) -> None:
 def add_command(verbs: Any, name: str, purpose: str, example: str = "") -> argparse.ArgumentParser:
     """Add a command; its ``--help`` says what it is for, and shows one line that runs it.
 
-    Args:
-        verbs: the subparsers of ``longform``.
-        name: of the command.
-        purpose: a sentence without its capital and its full stop.
-        example: a command line; empty for none.
-
-    Returns:
-        The command's parser, for its arguments.
+    ``purpose`` is a sentence without its capital and its full stop, ``example`` a command line.
+    Returns the command's parser.
     """
     epilog = f"Example: {example}" if example else None
     sentence = f"{purpose[:1].upper()}{purpose[1:]}."

@@ -64,7 +64,7 @@ def export_evaluate(folder: str | Path) -> list[Path]:
         )
     module = files(__package__).joinpath(MODULE).read_text(encoding="utf-8")
     values = {"folder": target.name, "name": target.name, "version": __version__}
-    return _written(
+    return _write_files(
         target,
         {
             f"{target.name}.py": module,
@@ -93,11 +93,11 @@ def export_harness(
     """
     target = Path(folder)
     tasks = harness_tasks(named_suites(suites, seed=seed), str(target.absolute()))
-    return _written(target, tasks)
+    return _write_files(target, tasks)
 
 
-def _written(folder: Path, contents: dict[str, str]) -> list[Path]:
-    """Write files into a folder; others in it stay."""
+def _write_files(folder: Path, contents: dict[str, str]) -> list[Path]:
+    """Write files, by name, into a folder; others in it stay. Returns their paths."""
     paths = []
     check_folder(folder)
     with full_disk(folder):
@@ -109,10 +109,10 @@ def _written(folder: Path, contents: dict[str, str]) -> list[Path]:
 
 
 def command_for(folder: str | Path) -> str:
-    """What runs exported tasks.
+    """The command line that runs exported tasks.
 
-    The harness keeps logits by what was read, and mixes up two tasks that judge different parts of
-    one text (a shuffle of all sentences, and of the context), so that it must not keep them.
+    It turns the harness's cache of logits off: the cache goes by the text alone, and mixes up two
+    tasks that judge different parts of one text (a shuffle of all sentences, and of the context).
     """
     arguments = "pretrained=MODEL,add_bos_token=True,logits_cache=False"
     return f"lm_eval --include_path {folder} --tasks {GROUP} --model hf --model_args {arguments}"

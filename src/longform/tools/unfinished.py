@@ -16,7 +16,7 @@ MARK = "run.json"
 def check_folder(folder: Path) -> None:
     """Make a folder. Raises InputError: none can be made or written there."""
     try:
-        existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK):
             raise InputError(f"{folder}: {existing} is no folder to write in; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,9 @@ def check_folder(folder: Path) -> None:
 
 
 def refuse_overwriting(outputs: Iterable[Path], sources: Iterable[str | Path]) -> None:
-    """Raises InputError: a file that is read would be overwritten.
+    """Check that no file that is read would be overwritten.
+
+    Raises InputError: one would.
 
     Args:
         outputs: files that will be written.

@@ -43,11 +43,12 @@ class WrittenText:
 
     Attributes:
         id: of its prompt, with the number of the repeat where there are several.
-        decoder: who wrote it.
-        prompt: what the model was given.
-        text: what it wrote.
-        tokens: how many.
-        nats_per_token: how surprising the model finds them; nan where there are none.
+        decoder: its name.
+        prompt: the text that is continued.
+        text: the continuation alone.
+        tokens: how many the continuation has.
+        nats_per_token: mean negative log-probability of its tokens under the model; nan where
+            there are none.
     """
 
     id: str
@@ -128,7 +129,16 @@ class Writing:
 
 @dataclass(frozen=True)
 class WritingPlan:
-    """What will be written."""
+    """What :func:`generate` will write.
+
+    Attributes:
+        model: its name.
+        prompts: how many there are.
+        continuations: decoder's name -> how many it writes.
+        new_tokens: the most that a continuation has.
+        seconds: an estimate; None where nothing was timed.
+        set_aside: (place, reason) of each record that is no prompt.
+    """
 
     model: str
     prompts: int
@@ -196,34 +206,40 @@ def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
     return settings
 
 
-def _decoder(written: str) -> tuple[str, dict[str, Any]]:
-    """Name and settings of a decoder as the command line has it."""
-    head, _, tail = written.partition(":")
+def _decoder(argument: str) -> tuple[str, dict[str, Any]]:
+    """Parse a decoder of the command line, ``[NAME=]KIND[:SETTING=NUMBER,...]``.
+
+    Returns:
+        Its name, by default its kind, and its settings with ``kind``.
+    """
+    head, _, tail = argument.partition(":")
     name, separator, kind = head.partition("=")
     if not separator:
         kind = name
     if not name:
-        raise ConfigError(f"{written!r}: the decoder has no name; write KIND, or NAME=KIND")
+        raise ConfigError(f"{argument!r}: the decoder has no name; write KIND, or NAME=KIND")
     entry: dict[str, Any] = {"kind": kind}
     for setting in filter(None, tail.split(",")):
         key, separator, value = setting.partition("=")
         if not separator:
-            raise ConfigError(f"{written}: {setting!r} is no setting; write it as NAME=NUMBER")
+            raise ConfigError(f"{argument}: {setting!r} is no setting; write it as NAME=NUMBER")
         if key in entry:
-            raise ConfigError(f"{written}: {key!r} stands there twice; keep one")
-        entry[key] = _number(value, written)
+            raise ConfigError(f"{argument}: {key!r} stands there twice; keep one")
+        entry[key] = _number(value, argument)
     return name, entry
 
 
-def _number(value: str, written: str) -> int | float:
-    """The number of a setting, whole where it can be. Raises ConfigError: it is none."""
+def _number(value: str, argument: str) -> int | float:
+    """The number of a setting, an int where it can be. Raises ConfigError: it is no number."""
     try:
         return int(value)
     except ValueError:
         try:
             return float(value)
         except ValueError as error:
-            raise ConfigError(f"{written}: {value!r} is no number; settings are numbers") from error
+            raise ConfigError(
+                f"{argument}: {value!r} is no number; settings are numbers"
+            ) from error
 
 
 def decoder_listing() -> str:
@@ -262,13 +278,13 @@ def generate(
         prompt: ``text``: each text is a prompt as it stands; ``first_sentence``: the prompt is an
             article's title, a point and its first sentence (massarelli2020 section 5), and the
             decoder ``human`` gives what the article has behind it.
-        new_tokens: of a continuation; fewer where blocking leaves no token.
+        new_tokens: tokens of a continuation; fewer where blocking leaves no token.
         repeats: continuations of a prompt; by default three where the decoder draws, else one.
         batch: continuations that are written side by side; changes no text.
         seed: of every draw.
         out: folder for a ``.jsonl`` file of each decoder. A run that was stopped goes on from
             there.
-        announce: is told the plan before the work.
+        announce: called with the plan before the work; by default it prints one line.
 
     Raises BadInput: a model, a text or a setting that cannot be used.
     """
@@ -276,9 +292,9 @@ def generate(
 
     # 1. Everything is checked before a network is opened.
     _check_numbers(new_tokens, repeats, batch)
-    named, texts, settings = _checked(model, prefixes, decoders, prompt)
+    model_source, texts, settings = _checked(model, prefixes, decoders, prompt)
     documents = texts.documents
-    announce(_plan(named, texts, settings, new_tokens, repeats))
+    announce(_plan(model_source, texts, settings, new_tokens, repeats))
     # 2. The place of unfinished work, which is this run's alone.
     folder = None if out is None else Path(out)
     scratch = None
@@ -287,10 +303,10 @@ def generate(
             refuse_overwriting([folder / f"{name}.jsonl" for name in settings], [prefixes])
         options = [prompt, new_tokens, repeats, batch, seed]
         records = [document.to_record() for document in documents]
-        run = fingerprint([named.stamps(), settings, options, *records])
+        run = fingerprint([model_source.stamps(), settings, options, *records])
         scratch = unfinished_folder(folder, run)
     # 3. The texts.
-    with named.opened_folder() as model_folder:
+    with model_source.opened_folder() as model_folder:
         corpus = write_continuations(
             model=model_folder,
             prefixes=documents,
@@ -311,7 +327,7 @@ def generate(
         "seed": seed,
         "longform": __version__,
     }
-    writing = Writing(named.name, _texts(corpus), facts, folder)
+    writing = Writing(model_source.name, _texts(corpus), facts, folder)
     if folder is not None:
         _save(writing, folder)
     return writing
@@ -331,9 +347,9 @@ def plan_writing(
     from longform.decoding.timing import seconds_to_write
 
     _check_numbers(new_tokens, repeats, batch)
-    named, texts, settings = _checked(model, prefixes, decoders, prompt)
-    plan = _plan(named, texts, settings, new_tokens, repeats)
-    with named.opened_folder() as folder:
+    model_source, texts, settings = _checked(model, prefixes, decoders, prompt)
+    plan = _plan(model_source, texts, settings, new_tokens, repeats)
+    with model_source.opened_folder() as folder:
         seconds = seconds_to_write(folder, settings, plan.continuations, new_tokens, batch)
     return replace(plan, seconds=seconds)
 
@@ -342,7 +358,7 @@ Settings = dict[str, dict[str, Any]]
 
 
 def _check_numbers(new_tokens: int, repeats: int | None, batch: int) -> None:
-    """Raises ConfigError: one of them is no whole number from 1 on."""
+    """Check three settings. Raises ConfigError: one of them is no whole number from 1."""
     numbers = {"new_tokens": new_tokens, "repeats": repeats, "batch": batch}
     for name, number in numbers.items():
         if name == "repeats" and number is None:
@@ -354,8 +370,12 @@ def _check_numbers(new_tokens: int, repeats: int | None, batch: int) -> None:
 def _checked(
     model: str | Path, prefixes: Any, decoders: Decoders, prompt: str
 ) -> tuple[NamedModel, Texts, Settings]:
-    """What is given, read and checked before a network is opened."""
-    named = named_model(model)
+    """Check the arguments of :func:`generate` before a network is opened.
+
+    Returns:
+        The model, the prompts, and the settings of each decoder by name.
+    """
+    model_source = named_model(model)
     settings = decoder_settings(decoders)
     if prompt not in PROMPTS:
         raise ConfigError(f"prompt {prompt!r}; allowed are {list(PROMPTS)}")
@@ -365,14 +385,17 @@ def _checked(
             "--prompt first_sentence"
         )
     if isinstance(prefixes, str | Path):
-        return named, read_texts(prefixes), settings
+        return model_source, read_texts(prefixes), settings
     documents = documents_from(prefixes, "generate")
     _refuse_repeated_ids(documents)
-    return named, Texts(tuple(documents)), settings
+    return model_source, Texts(tuple(documents)), settings
 
 
 def _refuse_repeated_ids(documents: Sequence[Document]) -> None:
-    """Raises InputError: two prompts have one id, which their draws and their lines go by."""
+    """Check that prompts have distinct ids, which seed their draws.
+
+    Raises InputError: two have one id.
+    """
     ids = set[str]()
     for document in documents:
         if document.id in ids:
@@ -437,7 +460,7 @@ def _texts(corpus: Corpus) -> dict[str, tuple[WrittenText, ...]]:
 
 
 def _save(writing: Writing, folder: Path) -> None:
-    """A file for each decoder and the summary; the unfinished work goes."""
+    """Write a file for each decoder and the summary, and remove the unfinished work."""
     for decoder, texts in writing.texts.items():
         records = []
         for text in texts:

@@ -51,7 +51,7 @@ class Contrast:
 
 
 def contrast(suite: Suite) -> Contrast:
-    """The contrast of a suite. Raises InputError: the suite predicts otherwise."""
+    """The contrast of a suite. Raises InputError: it predicts anything but one inequality."""
     refusal = f"suite {suite.name}: {suite.predictions} contrast no region in two conditions"
     formulas = suite.formulas()
     formula = formulas[0]
@@ -72,11 +72,11 @@ class Choice:
 
     contexts: list[str]
     continuations: list[str]
-    target: int  # the place of the better one
+    target: int  # index of the better text, 0 or 1
 
     @property
     def texts(self) -> list[str]:
-        """Contexts and continuations together."""
+        """Each context with its continuation."""
         texts = []
         for parts in zip(self.contexts, self.continuations, strict=True):
             texts.append(" ".join(filter(None, parts)))
@@ -119,12 +119,14 @@ def harness_task(suite: Suite, folder: str = "") -> dict[str, str]:
     else:
         text, target, delimiter = "{{context}}", "{{target}}", " "
         # a context that both share, else none
-        shared = all(len(set(one.contexts)) == 1 and one.contexts[0] for one in choices)
-        if not shared:
+        has_shared_context = all(
+            len(set(choice.contexts)) == 1 and choice.contexts[0] for choice in choices
+        )
+        if not has_shared_context:
             delimiter = ""
         for choice in choices:
-            context = choice.contexts[0] if shared else ""
-            options = choice.continuations if shared else choice.texts
+            context = choice.contexts[0] if has_shared_context else ""
+            options = choice.continuations if has_shared_context else choice.texts
             lines.append({"context": context, "choices": options, "target": choice.target})
     file = f"{suite.name}.jsonl"
     task = TASK.format(
@@ -138,7 +140,7 @@ def harness_task(suite: Suite, folder: str = "") -> dict[str, str]:
 
 
 def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
-    """Text before the judged region, and the region; all of it where ``region`` is None.
+    """Text before the judged region, and the region; "" and the whole text if it is None.
 
     What follows the region is never judged.
     """

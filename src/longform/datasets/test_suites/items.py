@@ -95,7 +95,7 @@ class Suite:
 def pair(
     number: int, conditions: Mapping[str, Sequence[str]], edits: Sequence[Mapping[str, Any]] = ()
 ) -> SuiteItem:
-    """An item from region texts.
+    """Make an item of the texts of its regions.
 
     Args:
         number: of the item.
@@ -219,7 +219,16 @@ def checked(suite: Suite, source: str = "") -> Suite:
 
 
 def _check_region(suite: Suite, value: RegionValue, conditions: list[str], where: str) -> None:
-    """Raises BadInput: an item lacks a condition or region that a prediction names."""
+    """Check that every item has a condition and a region that a prediction names.
+
+    Args:
+        suite: whose items are checked.
+        value: condition and region of the prediction.
+        conditions: names of the suite's conditions.
+        where: the suite, for errors.
+
+    Raises BadInput: an item lacks one of them.
+    """
     if value.condition not in conditions:
         raise BadInput(
             f"{where}: a prediction names condition {value.condition!r}, "
@@ -264,7 +273,7 @@ def suites_to_corpus(suites: Sequence[Suite], facts: Mapping[str, object] | None
 
 
 def _sections(item: SuiteItem) -> tuple[Section, ...]:
-    """The regions of all conditions."""
+    """The sections of an item's document: a region each, titled ``condition:region``."""
     sections = []
     for condition in item.conditions:
         for region in condition.regions:

@@ -256,14 +256,10 @@ def _suite(
     regions: Sequence[str],
     excluded: Mapping[str, int] | None = None,
 ) -> Suite:
-    """A suite of one prediction.
+    """A suite of one prediction, ``formula``.
 
-    Args:
-        name: of the suite.
-        formula: the prediction.
-        items: of the suite.
-        regions: names of the regions, which are numbered from 1.
-        excluded: how many items could not be made, by reason.
+    ``regions`` are the regions' names from number 1 on, ``excluded`` counts items that could not be
+    made, by reason.
     """
     names = {str(number): region for number, region in enumerate(regions, 1)}
     meta = {"reference": "beyer2021", "excluded": dict(excluded or {})}

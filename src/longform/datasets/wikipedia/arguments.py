@@ -18,9 +18,9 @@ Renderer = Callable[["Arguments"], str | None]
 
 
 class Arguments:
-    """Parameters of one template; those without a name are called "1", "2" ...
+    """Parameters of one template: ``arguments["lang"]``, ``arguments[1]``; a missing one is empty.
 
-    A missing one is empty.
+    Those without a name are called "1", "2" ...
     """
 
     def __init__(self, name: str, parts: list[str]) -> None:
@@ -58,7 +58,7 @@ class Arguments:
 
 @cache
 def data() -> dict[str, Any]:
-    """What ``data/templates.yaml`` lists, by the key of the list."""
+    """The lists of ``data/templates.yaml`` by their keys."""
     return dict(SAFE_LOADER(_DATA.read_text(encoding="utf-8")).get_single_data())
 
 
@@ -85,5 +85,5 @@ def hidden(name: str) -> bool:
 
 def grouped(text: str) -> str:
     """A number with commas between groups of three; other text as it is."""
-    match = re.fullmatch(r"([-−+]?)0*(\d+?)(\d{0,0})(\.\d+)?", text.strip())
-    return f"{match[1]}{int(match[2]):,}{match[4] or ''}" if match else text
+    match = re.fullmatch(r"([-−+]?)0*(\d+?)(\.\d+)?", text.strip())
+    return f"{match[1]}{int(match[2]):,}{match[3] or ''}" if match else text

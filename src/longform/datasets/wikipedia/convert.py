@@ -208,13 +208,9 @@ def _take_middle(codes: list[str], source: _Input, options: Mapping[str, str]) -
 def _flipped(
     source: _Input, target: Unit, outputs: list[_Output], options: Mapping[str, str]
 ) -> tuple[str, str]:
-    """The texts of ``order=flip``: the first output, then, for the brackets, the input.
+    """The texts of ``order=flip``: the first output; and the input with the other outputs.
 
-    Args:
-        source: the input.
-        target: the unit of the first output.
-        outputs: of which those after the first stand in the brackets as well.
-        options: parameters of the template.
+    ``target`` is the first output's unit.
     """
     numbers, text = outputs[0]
     first = _named_output(numbers, target, options, text)
@@ -475,8 +471,8 @@ def _name(
         measure: the unit.
         value: the number before it; fractions below one take the singular.
         options: of the template; ``sp=us`` asks for American spelling.
-        several: whether there are several numbers, which take the plural.
-        adjective: whether the measurement stands before a noun: "a 5-metre wall".
+        several: whether there are several numbers.
+        adjective: whether it stands before a noun: "a 5-metre wall".
     """
     is_one = abs(value.number) == 1 and not several
     is_fraction = "/" in value.shown and abs(value.number) < 1

@@ -105,10 +105,10 @@ class PageScanner:
     def __init__(self, max_page_bytes: int) -> None:
         self.limit = max_page_bytes
         self.buffer = bytearray()
-        self.skipping = False  # what is left of a page beyond the limit
+        self.skipping = False  # whether the rest of a page beyond the limit is passed over
 
     def feed(self, piece: bytes) -> Iterator[bytes | str]:
-        """Pages that are whole now, and ``page too large`` once for each page beyond the limit."""
+        """Take a piece; yields each page that it ends, and ``page too large`` for one too large."""
         self.buffer += piece
         while True:
             # 1. Pass over what is left of a page beyond the limit.
@@ -145,7 +145,7 @@ class PageScanner:
         return any(tail.endswith(_OPEN[:length]) for length in range(1, len(_OPEN)))
 
     def flush(self) -> Iterator[str]:
-        """Forget a page that will not be finished, and say so."""
+        """Empty the buffer; yields ``page cut off`` if it held an unfinished page."""
         if _OPEN in self.buffer:
             yield "page cut off"
         self.buffer, self.skipping = bytearray(), False
@@ -267,7 +267,7 @@ def _says_disambiguation(text: str) -> bool:
 
 @dataclass(frozen=True)
 class RankedPage:
-    """Views of one page in a year.
+    """A page with its views in a year.
 
     Attributes:
         id: where Wikimedia gave one, else empty.

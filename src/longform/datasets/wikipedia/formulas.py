@@ -32,7 +32,7 @@ _OPEN, _CLOSE = "\ue000", "\ue001"  # braces that are shown
 
 @cache
 def _commands() -> dict[str, str]:
-    """What each command shows: a sign, its own name, or nothing."""
+    """TeX's command -> its text: a sign, its own name, or nothing."""
     data = yaml.safe_load(_COMMANDS.read_text(encoding="utf-8"))
     shown = dict.fromkeys(data["styles"].split(), "")
     for word in data["words"].split():
@@ -50,11 +50,12 @@ def _grouped(inside: str) -> str:
 
 
 def _fraction(match: re.Match[str]) -> str:
-    above, below = match[1] or match[2] or "", match[3] or match[4] or ""
-    return f"{_grouped(above)}/{_grouped(below)}"
+    numerator, denominator = match[1] or match[2] or "", match[3] or match[4] or ""
+    return f"{_grouped(numerator)}/{_grouped(denominator)}"
 
 
 def _root(match: re.Match[str]) -> str:
+    r"""``√x`` of ``\sqrt{x}``; ``x^(1/3)`` of ``\sqrt[3]{x}``."""
     inside = _grouped(match[2] if match[2] is not None else match[3])
     return f"√{inside}" if not match[1] else f"{inside}^(1/{match[1]})"
 
@@ -95,7 +96,7 @@ def tex_text(tex: str) -> str | None:
 
 
 def _command_text(command: re.Match[str]) -> str:
-    """What a command shows; a blank behind a word, such as "sin", that another one follows."""
+    """A command's text; a blank behind a word such as "sin" that another one follows."""
     shown = _commands()[command[1]]
     following = command.string[command.end() : command.end() + 1]
     if shown == command[1] and (following.isalnum() or following == "\\"):

@@ -11,22 +11,13 @@ from collections.abc import Sequence
 GONE = "\uf080"  # something that shows nothing stood here
 BREAK = "\uf081"  # a new paragraph begins
 LINE = "\uf082"  # a new line in the same paragraph: <br>
-ASIDE, ASIDE_END = (
-    "\uf083",
-    "\uf084",
-)  # around text that is cut where it is all of its line: a source
+# Around text that is cut where it is all of its line: a source.
+ASIDE, ASIDE_END = "\uf083", "\uf084"
 FRACTION = "\uf085"  # a fraction begins: a number before it is a whole number of its own
 _FIRST_LITERAL = 0xF000  # a character of markup that is shown as it stands
 _FIRST_HOLE, _LAST_HOLE = 0xF100, 0xF8FF  # something that shows text, which is not known
-TAGS = (
-    "<math>",
-    "<chem>",
-    "<ce>",
-    "<score>",
-    "<hiero>",
-    "<maplink>",
-    "<phonos>",
-)  # their holes come first
+# Tags whose holes come first.
+TAGS = ("<math>", "<chem>", "<ce>", "<score>", "<hiero>", "<maplink>", "<phonos>")
 
 _LITERALS = {ord(sign): _FIRST_LITERAL + ord(sign) for sign in "{}[]|=<>'*#:;_-~!&"}
 _PLAIN = {mark: sign for sign, mark in _LITERALS.items()} | {
@@ -40,7 +31,7 @@ TEMPLATE_HOLES = f"{chr(_FIRST_HOLE + len(TAGS))}-{chr(_LAST_HOLE)}"  # a range 
 
 
 def without_marks(text: str) -> str:
-    """The page's own wikitext with no character that means something here."""
+    """The wikitext of a page with its own private-use characters replaced by U+FFFD."""
     return _FOREIGN.sub("\ufffd", text)
 
 
@@ -55,7 +46,7 @@ def literal(text: str, entities: bool = True) -> str:
 
 
 def decoded(text: str) -> str:
-    """Entities as their characters; like MediaWiki none without its semicolon."""
+    """The text with entities as their characters; like MediaWiki none without its semicolon."""
     return _ENTITY.sub(lambda match: html.unescape(match[0]), text)
 
 

@@ -8,6 +8,7 @@ from longform.datasets.wikipedia.marks import BREAK, GONE, LINE, Holes, decoded,
 
 
 def _set(names: str) -> frozenset[str]:
+    """The set of names parted by blanks."""
     return frozenset(names.split())
 
 
@@ -63,14 +64,14 @@ _ORDINAL = re.compile(r"st|nd|rd|th|er|re|e|ème|o|a|º|ª|TM|SM|®|\(?tm\)?", r
 
 
 def without_extension_tags(text: str, holes: Holes) -> str:
-    """Comments and notes gone, formulas as text, and what ``nowiki`` and its kin hold as it stands.
+    """Remove comments and notes, write formulas as text, keep the content of ``nowiki`` literally.
 
     A tag that is never closed stays; an opening that another one of its name follows was never
     closed.
     """
     pieces: list[str] = []
     opened: list[tuple[str, int]] = []  # name of an open tag, number of pieces before it
-    unclosed: set[str] = set()  # endings that no longer come in the text
+    unclosed: set[str] = set()  # endings that do not occur in the rest of the text
     position = 0
     while token := _TOKEN.search(text, position):
         pieces.append(text[position : token.start()])
@@ -98,19 +99,16 @@ def without_extension_tags(text: str, holes: Holes) -> str:
                 pieces.append(GONE)
         # 3. Tags whose content is no wikitext, read to their end at once.
         elif name in _OPAQUE:
-            closing = (
-                None
-                if ending in unclosed
-                else re.compile(rf"{ending}\s*>", re.IGNORECASE).search(text, position)
-            )
+            closing = None
+            if ending not in unclosed:
+                closing = re.compile(rf"{ending}\s*>", re.IGNORECASE).search(text, position)
             if closing is None:
                 unclosed.add(ending)
                 continue  # the tag alone is dropped
             inside = text[position : closing.start()]
             before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()]
-            pieces.append(
-                _shown(name, inside, token["attributes"], bool(before.strip(" \t:*#")), holes)
-            )
+            in_a_line = bool(before.strip(" \t:*#"))
+            pieces.append(_shown(name, inside, token["attributes"], in_a_line, holes))
             position = closing.end()
         else:
             opened.append((name, len(pieces)))
@@ -131,7 +129,15 @@ def _last_open(opened: list[tuple[str, int]], name: str) -> int | None:
 
 
 def _shown(name: str, inside: str, attributes: str, in_a_line: bool, holes: Holes) -> str:
-    """What an extension shows of its content."""
+    """The text of an extension's tag.
+
+    Args:
+        name: of the tag.
+        inside: its content.
+        attributes: as they stand in the tag.
+        in_a_line: whether words stand before the tag in its line.
+        holes: of the page.
+    """
     if name in _FORMULAS:
         shown = _FORMULAS[name](inside)
         return holes.mark(f"<{name}>") if shown is None else literal(shown, entities=False)
@@ -161,7 +167,7 @@ def raised(inside: str, before: str) -> str:
 
 
 def _one_piece(inside: str) -> str:
-    """A number, a name or what stands in brackets already as it is, anything longer in brackets."""
+    """A number or a name as it is, anything longer in brackets, unless it has some."""
     shown = re.sub(r"\[\[(?:[^\[\]|]*\|)?|\]\]", "", inside)
     return inside if _SIMPLE.fullmatch(shown) else f"({inside})"
 
@@ -180,7 +186,7 @@ def lowered(inside: str, before: str) -> str:
 
 
 def without_html(text: str) -> str:
-    """Tags of HTML as what they show: lines, paragraphs, raised and lowered text.
+    """Replace tags of HTML by marks of lines and paragraphs, and by raised and lowered text.
 
     Anything else in ``<>`` is text.
     """

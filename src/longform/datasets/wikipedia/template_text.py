@@ -206,7 +206,7 @@ def _between(before: str, after: str = "") -> Renderer:
 
 
 def _constant(text: str) -> Renderer:
-    """A renderer that shows the same text always."""
+    """A renderer that always shows the same text."""
     return lambda arguments: literal(text)
 
 

@@ -64,7 +64,7 @@ def written_date(arguments: Arguments, start: int = 1, american: bool = True) ->
 
 
 def _three(arguments: Arguments, start: int) -> tuple[str, str, str]:
-    """Three parameters that follow each other."""
+    """Year, month and day: the parameters ``start``, ``start`` + 1 and ``start`` + 2."""
     return arguments[start], arguments[start + 1], arguments[start + 2]
 
 
@@ -97,6 +97,7 @@ def _calendar(arguments: Arguments, start: int) -> date | None:
 
 def _years(begin: date, end: date) -> int:
     """Full years between two dates."""
+    # One less where the last year's anniversary is still to come.
     return end.year - begin.year - ((end.month, end.day) < (begin.month, begin.day))
 
 

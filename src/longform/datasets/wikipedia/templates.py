@@ -201,7 +201,7 @@ def render(inside: str, holes: Holes) -> str:
 
 
 def _shown(name: str, parts: list[str]) -> str | None:
-    """What a parser function or a known template shows; None where it is not known."""
+    """The text of a parser function or a known template; None where it is not known."""
     if ":" in name or name.startswith("#"):
         shown = _parser_function(parts)
         if shown is not None:
@@ -217,7 +217,7 @@ def _shown(name: str, parts: list[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def template_name(part: str) -> str:
-    """The name as it is compared: lower case, one blank for any blanks or underscores."""
+    """A template's name in one spelling: lower case, one blank for any blanks or underscores."""
     bare = plain(HOLE.sub("", part))
     return _PREFIX.sub("", _SPACES.sub(" ", bare).strip()).lower()
 
