@@ -123,6 +123,10 @@ def test_inline_markup_of_restructured_text_leaves_words(paragraph, plain):
     (["The spirit of PEP", "402. We wrote", "it."], ["The spirit of PEP 402. We wrote it."]),
     (["A. Smith wrote", "this."], ["A. Smith wrote this."]),
     (["A. one", "   more", "B. two"], ["one more", "two"]),
+    # items begin in an item
+    (["1. a. foo", "   b. bar"], ["foo", "bar"]),
+    (["1. - foo", "   - bar", "2. A. Smith wrote", "   this."], ["foo", "bar", "A. Smith wrote this."]),
+    (["(1) :Why: it", "      is"], ["it is"]),
     # lines below a field, a bar or an option begin anywhere behind it
     ([":Why: it is", "    so and", "    so", ":Who: we"], ["it is so and so", "we"]),
     (["| a", "      b", "| c"], ["a b", "c"]),

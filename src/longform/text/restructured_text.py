@@ -309,7 +309,10 @@ def _signs(rest: str, indent: int, following: Sequence[str]) -> tuple[int, int]:
     for line in following:
         if _indent(line) <= indent + length and not _NUMBER.match(line.lstrip()):
             return length, 0
-    return number.end(), 0
+    # Behind the number an item of the item may begin.
+    inside = rest[number.end() :]
+    inner, hangs = _signs(inside, indent + number.end(), following)
+    return number.end() + inner, hangs
 
 
 def _indent(line: str) -> int:
