@@ -19,7 +19,7 @@ from longform.statistics.intervals import NORMAL_95
 from longform.statistics.random_streams import generator
 from longform.tables import COLOURS, Cell, Figure, Files, Table, csv_text, json_lines
 from longform_lab.reporting.estimates import select
-from longform_lab.reporting.pivot import Given, errors
+from longform_lab.reporting.pivot import ReportInputs, errors
 from longform_lab.reporting.printed import Printed
 
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
@@ -31,7 +31,7 @@ SPEAKERS = "[SEP]"  # a mark of a change of speaker
 LESS, MORE = "predicted less surprising", "predicted more surprising"
 
 
-def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "") -> Table:
+def accuracies(inputs: ReportInputs, caption: str, tasks: Sequence[str], note: str = "") -> Table:
     """Models by suites; the paper's tables but one.
 
     Beneath them stand the printed rows of models that are not here.
@@ -41,66 +41,70 @@ def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "")
         where = number.where or {}
         if where.get("metric") != "accuracy":
             return None
-        system = given.label("system", where.get("system"))
-        return f"{system} (printed)", given.label("task", where.get("task"))
+        system = inputs.label("system", where.get("system"))
+        return f"{system} (printed)", inputs.label("task", where.get("task"))
 
-    cells = given.crossed(_accuracies(given, *tasks), given.name, ("system",), "task")
-    cells += given.printed_alone(given.name, printed_labels)
+    cells = inputs.crossed(
+        _accuracies(inputs, *tasks), table=inputs.name, rows=("system",), column="task"
+    )
+    cells += inputs.printed_alone(inputs.name, printed_labels)
     notes = [note] if note else []
-    return Table(f"{caption}: share of items whose prediction holds", cells, notes + given.notes)
+    return Table(f"{caption}: share of items whose prediction holds", cells, notes + inputs.notes)
 
 
-def other_suites(given: Given, caption: str, inside: Sequence[str]) -> Table:
+def other_suites(inputs: ReportInputs, caption: str, inside: Sequence[str]) -> Table:
     """Suites beyond the paper's: other languages, and whatever SyntaxGym files the run read.
 
     Args:
-        given: the records.
+        inputs: the records.
         caption: the table's heading.
         inside: names and patterns of the suites that other tables show.
     """
     # 1. What other tables show.
     printed = []
-    for number in given.expected.numbers:
+    for number in inputs.expected.numbers:
         if number.where:
             printed.append(number.where["task"])
-    shown = set(_accuracies(given, *inside, *printed).values("task"))
+    shown = set(_accuracies(inputs, *inside, *printed).values("task"))
     # Suites of one replaced connective are pooled under the name of the connective.
-    for record in _accuracies(given, REPLACED):
+    for record in _accuracies(inputs, REPLACED):
         shown.add(record.task.rpartition("_as_")[0])
     # 2. The others.
     others = []
-    for task in _accuracies(given, "*").values("task"):
+    for task in _accuracies(inputs, "*").values("task"):
         if task not in shown:
             others.append(task)
-    return accuracies(given, caption, others)
+    return accuracies(inputs, caption, others)
 
 
-def _accuracies(given: Given, *tasks: str) -> Results:
+def _accuracies(inputs: ReportInputs, *tasks: str) -> Results:
     """The records of suites by name or pattern."""
-    return select(given.results, {"critic": "surprisal", "metric": "accuracy", "task": list(tasks)})
+    return select(
+        inputs.results, {"critic": "surprisal", "metric": "accuracy", "task": list(tasks)}
+    )
 
 
-def table_4(given: Given, systems: Sequence[str]) -> Table:
+def table_4(inputs: ReportInputs, systems: Sequence[str]) -> Table:
     """Explicit connectives: a row for each connective and sense.
 
     A column for each connective put in its place.
     """
     # 1. A cell for each row and column; the printed number stands alone where we have none.
-    block = given.expected["table_4"]
+    block = inputs.expected["table_4"]
     columns = block["columns"]
     cells = []
     for system in systems:
-        records = _accuracies(given, REPLACED).where(system=system)
+        records = _accuracies(inputs, REPLACED).where(system=system)
         for sense, printed in block["rows"].items():
             words = sense.replace("_", ", ", 1).lower()
-            row = f"{given.label('system', system)}: {words}"
+            row = f"{inputs.label('system', system)}: {words}"
             values = printed.get(system, [None] * len(columns))
             for column, value in zip(columns, values, strict=True):
                 record = records.find(task=f"connective_{sense}_as_{column}")
                 if record is None:
                     cells.append(Cell(row, column, None, printed=value))
                 else:
-                    cells.append(given.cell(row, column, record, "table_4"))
+                    cells.append(inputs.cell(row, column, record, "table_4"))
     # 2. A note where rows rest on few texts.
     small = set()
     for one in cells:
@@ -114,15 +118,17 @@ def table_4(given: Given, systems: Sequence[str]) -> Table:
         "Table 4. Explicit connectives: share of texts in which another connective (column) costs "
         "more"
     )
-    return Table(caption, cells, notes + given.notes)
+    return Table(caption, cells, notes + inputs.notes)
 
 
-def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
+def size_sweep(inputs: ReportInputs, tasks: Sequence[str]) -> Figure:
     """Accuracy of every phenomenon by model, a row each.
 
     Sizes of a model are what the paper left to future work.
     """
-    cells = given.crossed(_accuracies(given, *tasks), "size_sweep", ("system",), "task")
+    cells = inputs.crossed(
+        _accuracies(inputs, *tasks), table="size_sweep", rows=("system",), column="task"
+    )
     systems = _rows(cells)
     phenomena = list(dict.fromkeys(map(attrgetter("column"), cells)))
     step = ROOM / max(len(systems), 1)  # between the models of a row
@@ -148,7 +154,7 @@ def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
         canvas.legend(loc="outside lower center", ncols=4, frameon=False)
 
     caption = "Accuracy on each phenomenon by model, with 95 % intervals; dotted: chance."
-    return Figure(caption, cells, draw, (6, 1.3 + 0.34 * len(phenomena)), given.notes)
+    return Figure(caption, cells, draw, (6, 1.3 + 0.34 * len(phenomena)), inputs.notes)
 
 
 def _rows(cells: Sequence[Cell]) -> list[str]:
@@ -169,34 +175,36 @@ def _column(cells: Sequence[Cell], column: str) -> list[Cell]:
     return [one for one in cells if one.column == column and one.value is not None]
 
 
-def measured_models(given: Given, suites: Sequence[str], systems: Sequence[str]) -> list[str]:
+def measured_models(
+    inputs: ReportInputs, suites: Sequence[str], systems: Sequence[str]
+) -> list[str]:
     """The models of a list that have records of suites, in the list's order."""
-    measured = _accuracies(given, *suites).values("system")
+    measured = _accuracies(inputs, *suites).values("system")
     return [name for name in systems if name in measured]
 
 
 def region_surprisal(
-    given: Given, suites: Sequence[str], likelier: Sequence[str], system: str
+    inputs: ReportInputs, suites: Sequence[str], likelier: Sequence[str], system: str
 ) -> Figure:
     """Bits of the judged region under either condition.
 
     Args:
-        given: the records; their details have the bits of each term of a formula.
+        inputs: the records; their details have the bits of each term of a formula.
         suites: by name or pattern.
         likelier: the conditions in which the region is predicted less surprising.
         system: the model.
     """
     # 1. The mean over items with its normal interval, for each term of a suite's formula.
-    records = _accuracies(given, *suites)
+    records = _accuracies(inputs, *suites)
     cells = []
-    for record in given.ordered(records.where(system=system), "task"):
+    for record in inputs.ordered(records.where(system=system), "task"):
         for term, bits in record.details["formula_bits"].items():
             mean, spread = bits["all"]
             num_items = record.units or 0
             half = NORMAL_95 * spread / max(num_items, 1) ** 0.5
             condition = term.split("%")[1]
             side = LESS if condition in likelier else MORE
-            row = given.label("task", record.task)
+            row = inputs.label("task", record.task)
             signature = "bits of the judged region"
             interval = (mean - half, mean + half)
             cells.append(Cell(row, side, mean, *interval, num_items, signature=signature))
@@ -222,7 +230,7 @@ def region_surprisal(
 
     caption = (
         "Surprisal of the judged region under either condition, "
-        f"{given.label('system', system)}: mean over items with its normal 95 % interval. A "
+        f"{inputs.label('system', system)}: mean over items with its normal 95 % interval. A "
         "suite's accuracy is the share of items in which the two stand in the predicted order."
     )
     return Figure(caption, cells, draw, (5.6, 1.2 + 0.3 * max(len(names), 1)))
@@ -331,12 +339,12 @@ def _as_read(condition: Condition) -> str:
 
 
 def human_sheet(
-    given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int
+    inputs: ReportInputs, texts: str, suites: Sequence[str], per_suite: int, seed: int
 ) -> Files:
     """Pairs of texts for human judges, sides by seed.
 
     Args:
-        given: where the data folder is.
+        inputs: where the data folder is.
         texts: the corpus' folder below it.
         suites: names of suites of the corpus.
         per_suite: pairs of each.
@@ -345,7 +353,7 @@ def human_sheet(
     Raises:
         BadInput: the corpus lacks one of the suites.
     """
-    by_name = {suite.name: suite for suite in _suites(given.data / texts)}
+    by_name = {suite.name: suite for suite in _suites(inputs.data / texts)}
     missing = sorted(set(suites) - by_name.keys())
     if missing:
         raise BadInput(

@@ -9,7 +9,7 @@ from longform.settings import parameter
 from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
-    from longform_lab.reporting.pivot import Given
+    from longform_lab.reporting.pivot import ReportInputs
 
 
 class Accuracies(Exhibit):
@@ -24,10 +24,10 @@ class Accuracies(Exhibit):
     )
     note: str = parameter("A sentence below the table.", "")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.beyer2021.report import accuracies
 
-        return accuracies(given, caption=self.caption, tasks=self.tasks, note=self.note)
+        return accuracies(inputs, caption=self.caption, tasks=self.tasks, note=self.note)
 
 
 class OtherSuites(Exhibit):
@@ -41,10 +41,10 @@ class OtherSuites(Exhibit):
         "Suites of the paper, which are left out; ``*`` stands for any ending."
     )
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.beyer2021.report import other_suites
 
-        return other_suites(given, caption=self.caption, inside=self.inside)
+        return other_suites(inputs, caption=self.caption, inside=self.inside)
 
 
 class Table4(Exhibit):
@@ -55,10 +55,10 @@ class Table4(Exhibit):
 
     systems: list[str] = parameter("Models that are shown.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.beyer2021.report import table_4
 
-        return table_4(given, systems=self.systems)
+        return table_4(inputs, systems=self.systems)
 
 
 class SizeSweep(Exhibit):
@@ -69,10 +69,10 @@ class SizeSweep(Exhibit):
 
     tasks: list[str] = parameter("Suites or their groups, a panel each.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.beyer2021.report import size_sweep
 
-        return size_sweep(given, tasks=self.tasks)
+        return size_sweep(inputs, tasks=self.tasks)
 
 
 class RegionSurprisal(Exhibit):
@@ -85,15 +85,15 @@ class RegionSurprisal(Exhibit):
     likelier: list[str] = parameter("Conditions that are predicted to be likelier.")
     systems: list[str] = parameter("Models; those that the run has are shown.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.beyer2021.report import measured_models, region_surprisal
         from longform_lab.reporting.pivot import for_each_system
 
-        def figure(own: "Given", system: str) -> Sheet:
+        def figure(own: "ReportInputs", system: str) -> Sheet:
             return region_surprisal(own, suites=self.suites, likelier=self.likelier, system=system)
 
-        systems = measured_models(given, self.suites, self.systems)
-        return for_each_system(given, systems, figure)
+        systems = measured_models(inputs, self.suites, self.systems)
+        return for_each_system(inputs, systems, figure)
 
 
 class HumanSheet(Exhibit):
@@ -107,11 +107,11 @@ class HumanSheet(Exhibit):
     per_suite: int = parameter("Pairs of each suite.", ge=1)
     seed: int = parameter("Of the draw of pairs and sides.", ge=0)
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.beyer2021.report import human_sheet
 
         return human_sheet(
-            given, texts=self.texts, suites=self.suites, per_suite=self.per_suite, seed=self.seed
+            inputs, texts=self.texts, suites=self.suites, per_suite=self.per_suite, seed=self.seed
         )
 
 

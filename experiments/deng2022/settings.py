@@ -11,7 +11,7 @@ from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
     from longform.results import Record, Results
-    from longform_lab.reporting.pivot import Given
+    from longform_lab.reporting.pivot import ReportInputs
 
 
 class Table4(Exhibit):
@@ -20,37 +20,37 @@ class Table4(Exhibit):
     Where annotators were asked, the share called coherent too, and correlations with it.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.human import table_4
 
-        return table_4(given)
+        return table_4(inputs)
 
 
 class Table18(Exhibit):
     """Organisations of the articles called incoherent, most common first, pooled over systems."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.human import table_18
 
-        return table_18(given)
+        return table_18(inputs)
 
 
 class Table7(Exhibit):
     """Latent PPL of mentions of persons, for data and models, beside the exact value."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import table_7
 
-        return table_7(given)
+        return table_7(inputs)
 
 
 class Table8(Exhibit):
     """Latent PPL of mentions of persons by model size, models with titles, as in Table 8."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import table_8
 
-        return table_8(given)
+        return table_8(inputs)
 
 
 class TableResolvers(Exhibit):
@@ -59,10 +59,10 @@ class TableResolvers(Exhibit):
     Latent PPL of each text, and agreement with the synthetic truth (ours).
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import table_resolvers
 
-        return table_resolvers(given)
+        return table_resolvers(inputs)
 
 
 class Ngrams(Exhibit):
@@ -77,11 +77,11 @@ class Ngrams(Exhibit):
     header: list[str] = parameter("What stands above the columns.")
     keys: list[str] = parameter("What a row shows of a 5-gram.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import ngrams
 
         return ngrams(
-            given,
+            inputs,
             table=self.table,
             kind=self.listed,
             caption=self.caption,
@@ -99,11 +99,11 @@ class Table15(Exhibit):
     header: list[str] = parameter("What stands above the columns.")
     keys: list[str] = parameter("What a row shows of a 5-gram.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import table_15
 
         return table_15(
-            given,
+            inputs,
             table=self.table,
             kind=self.listed,
             caption=self.caption,
@@ -118,11 +118,11 @@ class Figure5(Exhibit):
     Each symbol stands there with its log probability.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import figure_5, models_with_articles
         from longform_lab.reporting.pivot import for_each_system
 
-        return for_each_system(given, models_with_articles(given), lambda own, _: figure_5(own))
+        return for_each_system(inputs, models_with_articles(inputs), lambda own, _: figure_5(own))
 
 
 class Figures1013(Exhibit):
@@ -131,12 +131,12 @@ class Figures1013(Exhibit):
     HTML pages, and a picture of the first.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import figures_10_13, models_with_articles
         from longform_lab.reporting.pivot import for_each_system
 
         return for_each_system(
-            given, models_with_articles(given), lambda own, _: figures_10_13(own)
+            inputs, models_with_articles(inputs), lambda own, _: figures_10_13(own)
         )
 
 
@@ -146,10 +146,10 @@ class FigureWrongPronoun(Exhibit):
     Ours, after section 5.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import figure_wrong_pronoun
 
-        return figure_wrong_pronoun(given)
+        return figure_wrong_pronoun(inputs)
 
 
 class GeneratedArticles(Exhibit):
@@ -163,11 +163,11 @@ class GeneratedArticles(Exhibit):
     generated: int = parameter("Articles of the model.", 5, ge=1)
     real: int = parameter("Real articles beside them.", 2, ge=0)
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.pages import generated_articles
 
         return generated_articles(
-            given,
+            inputs,
             corpus=self.corpus,
             systems=self.systems,
             generated=self.generated,
@@ -184,10 +184,10 @@ class Titles(Exhibit):
     printed: str = parameter("The paper's table, as expected.yaml calls it.")
     caption: str = parameter("The table's heading.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.sections import titles
 
-        return titles(given, printed=self.printed, caption=self.caption)
+        return titles(inputs, printed=self.printed, caption=self.caption)
 
 
 class FigureSizes(Exhibit):
@@ -196,10 +196,10 @@ class FigureSizes(Exhibit):
     A line for each corpus, with and without titles.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.sections import figure_sizes
 
-        return figure_sizes(given)
+        return figure_sizes(inputs)
 
 
 class Table11(Exhibit):
@@ -208,10 +208,10 @@ class Table11(Exhibit):
     Raises BadInput: a corpus is not there.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.sections import table_11
 
-        return table_11(given)
+        return table_11(inputs)
 
 
 class TitleCalibration(Exhibit):
@@ -220,10 +220,10 @@ class TitleCalibration(Exhibit):
     Accuracy and calibration error stand in the CSV.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.sections import title_calibration
 
-        return title_calibration(given)
+        return title_calibration(inputs)
 
 
 class InferenceError(Exhibit):
@@ -232,10 +232,10 @@ class InferenceError(Exhibit):
     Beside it stand gold titles and ``exact``, what they tend to.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.sections import inference_error
 
-        return inference_error(given)
+        return inference_error(inputs)
 
 
 class AppendixA(Exhibit):
@@ -244,10 +244,10 @@ class AppendixA(Exhibit):
     The parts are the set's own diversity and its distance to the prior.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.sections import appendix_a
 
-        return appendix_a(given)
+        return appendix_a(inputs)
 
 
 class Table9(Exhibit):
@@ -256,10 +256,10 @@ class Table9(Exhibit):
     The printed numbers stand beside the posterior's mean, as released code scores.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import table_9
 
-        return table_9(given)
+        return table_9(inputs)
 
 
 class Table14(Exhibit):
@@ -268,10 +268,10 @@ class Table14(Exhibit):
     The paper's table is lost.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import table_14
 
-        return table_14(given)
+        return table_14(inputs)
 
 
 class Covariances(Exhibit):
@@ -282,10 +282,10 @@ class Covariances(Exhibit):
 
     title: str = parameter("The figure's heading.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import covariances
 
-        return covariances(given, title=self.title)
+        return covariances(inputs, title=self.title)
 
 
 class Table1(Exhibit):
@@ -294,10 +294,10 @@ class Table1(Exhibit):
     The parse rate is the share that the oracle reads.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import table_1
 
-        return table_1(given)
+        return table_1(inputs)
 
 
 class FigureLatentOverWord(Exhibit):
@@ -306,10 +306,10 @@ class FigureLatentOverWord(Exhibit):
     Hollow points are the paper's, where our language has its size.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import figure_latent_over_word
 
-        return figure_latent_over_word(given)
+        return figure_latent_over_word(inputs)
 
 
 class Table10(Exhibit):
@@ -318,10 +318,10 @@ class Table10(Exhibit):
     Beside them stands which synthetic language they belong to.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import table_10
 
-        return table_10(given)
+        return table_10(inputs)
 
 
 class Figure7(Exhibit):
@@ -330,19 +330,19 @@ class Figure7(Exhibit):
     The dispersion stands there as a number.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import figure_7
 
-        return figure_7(given)
+        return figure_7(inputs)
 
 
 class Table12(Exhibit):
     """The most common improbable transitions of each system, in % of all between its sections."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.transitions import table_12
 
-        return table_12(given)
+        return table_12(inputs)
 
 
 class Figure4(Exhibit):
@@ -351,11 +351,11 @@ class Figure4(Exhibit):
     On the most common titles.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.transitions import LATENT, figure_4
         from longform_lab.reporting.pivot import for_each_system
 
-        return for_each_system(given, given.models(LATENT), lambda own, _: figure_4(own))
+        return for_each_system(inputs, inputs.models(LATENT), lambda own, _: figure_4(own))
 
 
 class ArticlePage(Exhibit):
@@ -369,23 +369,23 @@ class ArticlePage(Exhibit):
         "The most improbable article, or the most improbable with a repeated section."
     )
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.transitions import LATENT, article_page
         from longform_lab.reporting.pivot import for_each_system
 
-        def page(own: "Given", _: str) -> Sheet:
+        def page(own: "ReportInputs", _: str) -> Sheet:
             return article_page(own, caption=self.caption, kind=self.choice)
 
-        return for_each_system(given, given.models(LATENT), page)
+        return for_each_system(inputs, inputs.models(LATENT), page)
 
 
 class HumanStudy(Exhibit):
     """What the annotators answered, one by one and together."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from longform_lab.study.tables import human_study
 
-        return human_study(given)
+        return human_study(inputs)
 
 
 EXHIBITS: dict[str, type[Exhibit]] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
-    from longform_lab.reporting.pivot import Given
+    from longform_lab.reporting.pivot import ReportInputs
 
 
 class Correlations(Exhibit):
@@ -17,10 +17,10 @@ class Correlations(Exhibit):
     All other models stand in the meta-evaluation.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.lapata2005.report import correlations
 
-        return correlations(given)
+        return correlations(inputs)
 
 
 class MetaEvaluation(Exhibit):
@@ -29,10 +29,10 @@ class MetaEvaluation(Exhibit):
     A note says who goes with them better than whom.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.lapata2005.report import meta_evaluation
 
-        return meta_evaluation(given)
+        return meta_evaluation(inputs)
 
 
 class Regression(Exhibit):
@@ -41,10 +41,10 @@ class Regression(Exhibit):
     Its correlation with marks is that on the rest.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.lapata2005.report import regression
 
-        return regression(given)
+        return regression(inputs)
 
 
 class Matrix(Exhibit):
@@ -53,10 +53,10 @@ class Matrix(Exhibit):
     A scorer that ties on every pair is blind to order and has a dash.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.lapata2005.report import matrix
 
-        return matrix(given)
+        return matrix(inputs)
 
 
 EXHIBITS: dict[str, type[Exhibit]] = {

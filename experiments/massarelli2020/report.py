@@ -15,7 +15,7 @@ from longform.critics.verifiability.checks import LABELS
 from longform.critics.verifiability.reliability import FLAGS, judged, judges_see, read_answers
 from longform.results import Record, Results
 from longform.tables import COLOURS, Cell, Figure, Files, Table, cell, csv_text
-from longform_lab.reporting.pivot import REAL_TEXT, Given, errors
+from longform_lab.reporting.pivot import REAL_TEXT, ReportInputs, errors
 
 PERCENT = (
     "proportion_4grams",
@@ -37,9 +37,11 @@ TABLE_4 = (
 )
 
 
-def _of_checker(given: Given, runs: Sequence[str], *measures: str, variant: str = "") -> Results:
+def _of_checker(
+    inputs: ReportInputs, runs: Sequence[str], *measures: str, variant: str = ""
+) -> Results:
     """Measures of the decoders of some runs."""
-    return given.results.where(
+    return inputs.results.where(
         critic="verifiability", variant=variant, corpus=list(runs), metric=list(measures)
     )
 
@@ -56,17 +58,17 @@ def strategy(settings: Mapping[str, Any]) -> str:
     return str(settings["kind"])
 
 
-def label(name: str, given: Given) -> str:
+def label(name: str, inputs: ReportInputs) -> str:
     """``delayed beam search (top k 100, beams 6, delay 1)``.
 
     A decoder whose settings are not listed keeps its name in words.
     """
-    if name not in given.decoders:
-        return given.label("system", name)
+    if name not in inputs.decoders:
+        return inputs.label("system", name)
     settings = []
-    for key, value in _without_kind(given.decoders[name]).items():
+    for key, value in _without_kind(inputs.decoders[name]).items():
         settings.append(f"{key.replace('_', ' ')} {value:g}")
-    text = given.label("system", strategy(given.decoders[name]))
+    text = inputs.label("system", strategy(inputs.decoders[name]))
     return f"{text} ({', '.join(settings)})" if settings else text
 
 
@@ -75,36 +77,36 @@ def _without_kind(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if key != "kind"}
 
 
-def _kind(name: str, given: Given) -> str:
+def _kind(name: str, inputs: ReportInputs) -> str:
     """The strategy of a decoder by its name, which is the strategy where no settings are listed."""
-    return strategy(given.decoders.get(name, {"kind": name}))
+    return strategy(inputs.decoders.get(name, {"kind": name}))
 
 
-def in_order(records: Iterable[Record], given: Given) -> list[Record]:
+def in_order(records: Iterable[Record], inputs: ReportInputs) -> list[Record]:
     """Records by strategy in the paper's order, then by settings as numbers, then by name."""
-    labelled = list(given.expected["labels"]["system"])
+    labelled = list(inputs.expected["labels"]["system"])
 
     def position(record: Record) -> tuple[Any, ...]:
-        kind = _kind(record.system, given)
+        kind = _kind(record.system, inputs)
         rank = labelled.index(kind) if kind in labelled else len(labelled)
-        settings = given.decoders.get(record.system, {})
+        settings = inputs.decoders.get(record.system, {})
         numbers = list(_without_kind(settings).values())
         return rank, kind, numbers, record.system
 
     return sorted(records, key=position)
 
 
-def chosen(given: Given) -> dict[str, str]:
+def chosen(inputs: ReportInputs) -> dict[str, str]:
     """For each strategy the decoder with the highest USPG on validation.
 
     Of equals it is the first, the one with the smaller setting.
     """
     best: dict[str, str] = {}
     highest: dict[str, float] = {}
-    for record in _of_checker(given, ["sweep"], "USPG"):
-        if record.value is None or record.system not in given.decoders:
+    for record in _of_checker(inputs, ["sweep"], "USPG"):
+        if record.value is None or record.system not in inputs.decoders:
             continue
-        kind = _kind(record.system, given)
+        kind = _kind(record.system, inputs)
         if kind not in best or record.value > highest[kind]:
             best[kind] = record.system
             highest[kind] = record.value
@@ -112,7 +114,7 @@ def chosen(given: Given) -> dict[str, str]:
 
 
 def measured(
-    given: Given,
+    inputs: ReportInputs,
     run: str,
     measures: Sequence[str],
     table: str = "",
@@ -122,32 +124,32 @@ def measured(
     """A row for each decoder of a run, a column for each measure, shares in percent.
 
     Args:
-        given: the records.
+        inputs: the records.
         run: whose decoders are shown.
         measures: in the order of the columns.
         table: the paper's, whose numbers stand beside ours.
         variant: ``gold`` for exact rules.
         column: its name, with the measure's in the braces.
     """
-    records = in_order(_of_checker(given, [run], *measures, variant=variant), given)
+    records = in_order(_of_checker(inputs, [run], *measures, variant=variant), inputs)
     records.sort(key=lambda record: measures.index(record.metric))
     cells = []
     for record in records:
-        name = column.format(given.label("metric", record.metric))
-        row = label(record.system, given)
-        cells.append(given.cell(row, name, record, table, _factor(record.metric)))
+        name = column.format(inputs.label("metric", record.metric))
+        row = label(record.system, inputs)
+        cells.append(inputs.cell(row, name, record, table, _factor(record.metric)))
     return cells
 
 
-def table_1(given: Given) -> Table:
+def table_1(inputs: ReportInputs) -> Table:
     """Decoders on test prefixes: the run ``test``, then the small model.
 
     Of the small model's run ``grid`` it shows the decoders that validation on ``sweep`` chose.
     """
-    cells = measured(given, "test", TABLE_1, "table_1")
-    cells += measured(given, "test", TABLE_1[2:], variant="gold", column="{} by exact rules")
-    decoders = list(chosen(given).values())
-    small = replace(given, results=given.results.where(system=decoders))
+    cells = measured(inputs, "test", TABLE_1, "table_1")
+    cells += measured(inputs, "test", TABLE_1[2:], variant="gold", column="{} by exact rules")
+    decoders = list(chosen(inputs).values())
+    small = replace(inputs, results=inputs.results.where(system=decoders))
     for of_decoder in measured(small, "grid", TABLE_1):
         row = f"small model, chosen on validation: {of_decoder.row}"
         cells.append(replace(of_decoder, row=row))
@@ -155,25 +157,25 @@ def table_1(given: Given) -> Table:
         "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for "
         "distinct 4-grams)"
     )
-    return Table(caption, cells, given.notes)
+    return Table(caption, cells, inputs.notes)
 
 
-def table_3(given: Given, papers_choice: Sequence[Mapping[str, Any]]) -> Table:
+def table_3(inputs: ReportInputs, papers_choice: Sequence[Mapping[str, Any]]) -> Table:
     """What validation chooses by USPG, strategy by strategy, over the whole grid.
 
     Args:
-        given: the records.
+        inputs: the records.
         papers_choice: settings of the decoders that the paper chose.
     """
     # 1. The two choices, as rows are called.
-    best = {label(name, given) for name in chosen(given).values()}
+    best = {label(name, inputs) for name in chosen(inputs).values()}
     papers = set()
-    for name, settings in given.decoders.items():
+    for name, settings in inputs.decoders.items():
         if settings in papers_choice:
-            papers.add(label(name, given))
+            papers.add(label(name, inputs))
     # 2. The whole grid.
     cells = []
-    for of_decoder in measured(given, "sweep", TABLE_1):
+    for of_decoder in measured(inputs, "sweep", TABLE_1):
         row = of_decoder.row
         if of_decoder.row in best:
             row += " (chosen)"
@@ -184,20 +186,20 @@ def table_3(given: Given, papers_choice: Sequence[Mapping[str, Any]]) -> Table:
     caption = (
         "Table 3. The sweep on validation prefixes: the highest USPG of each strategy is chosen"
     )
-    return Table(caption, cells, [note, *given.notes])
+    return Table(caption, cells, [note, *inputs.notes])
 
 
-def table_4(given: Given) -> Table:
+def table_4(inputs: ReportInputs) -> Table:
     """Counts of sentences by decoder on validation prefixes.
 
     They are by rules, where the paper has spaCy's parser.
     """
-    cells = measured(given, "sweep", TABLE_4, "table_4")
+    cells = measured(inputs, "sweep", TABLE_4, "table_4")
     notes = [
         "entities are runs of capitals and numbers, conjunctions two per coordinating word: see "
         "deviations.md"
     ]
-    grammar = given.label("metric", "link_grammar_percent")
+    grammar = inputs.label("metric", "link_grammar_percent")
     if not any(one.column == grammar and _is_number(one.value) for one in cells):
         notes.append("Link Grammar's Python binding is not installed here, so its column is empty")
     return Table("Table 4. What sentences are like, by decoder, validation prefixes", cells, notes)
@@ -216,7 +218,7 @@ CORRECTIONS = {  # variants of SPG, and the columns that show them
 }
 
 
-def checker(given: Given) -> Table:
+def checker(inputs: ReportInputs) -> Table:
     """How far the checker can be trusted, and support corrected for its errors.
 
     The paper's lines are its checker against people.
@@ -225,15 +227,15 @@ def checker(given: Given) -> Table:
     notes: list[str] = []
     # 1. The checker against the truth.
     for corpus in ("claims", "test"):
-        row = f"checker on {given.label('corpus', corpus)}"
-        records = given.results.where(critic="verifiability", corpus=corpus)
-        cells += _accuracy_cells(given, row, records)
+        row = f"checker on {inputs.label('corpus', corpus)}"
+        records = inputs.results.where(critic="verifiability", corpus=corpus)
+        cells += _accuracy_cells(inputs, row, records)
         notes += _accuracy_notes(row, records)
     # 2. Support as the checker counts it, and corrected.
     for variant, column in CORRECTIONS.items():
-        shares = _of_checker(given, ["test"], "SPG", variant=variant)
-        for record in in_order(shares, given):
-            cells.append(cell(label(record.system, given), column, record).times(100))
+        shares = _of_checker(inputs, ["test"], "SPG", variant=variant)
+        for record in in_order(shares, inputs):
+            cells.append(cell(label(record.system, inputs), column, record).times(100))
         unknown: set[str] = set()
         for record in shares:
             unknown.update(record.details.get("unknown_labels", ()))
@@ -243,7 +245,7 @@ def checker(given: Given) -> Table:
     return Table(caption, cells, notes)
 
 
-def _accuracy_cells(given: Given, row: str, records: Results) -> list[Cell]:
+def _accuracy_cells(inputs: ReportInputs, row: str, records: Results) -> list[Cell]:
     """Accuracy, precision and recall of the checker, in all and by label, in percent."""
     labels = ("", *LABELS)
     cells = []
@@ -253,7 +255,7 @@ def _accuracy_cells(given: Given, row: str, records: Results) -> list[Cell]:
             column = metric.removeprefix("checker_")
             if record.task:
                 column += f" of {record.task.replace('_', ' ')}"
-            cells.append(given.cell(row, column, record, "table_2", 100))
+            cells.append(inputs.cell(row, column, record, "table_2", 100))
     return cells
 
 
@@ -275,22 +277,24 @@ NOBODY_ASKED = "nobody was asked: the sheet is beside the table"
 OTHER_PEOPLE = "other texts and other people than the paper's"
 
 
-def table_2(given: Given, answers: str | None = None) -> Files:
+def table_2(inputs: ReportInputs, answers: str | None = None) -> Files:
     """What the paper's annotators say, and exact repeats counted here.
 
     Beside it are ``sheet.csv`` for ``python -m longform_lab.study make claim``, ``key.csv``, which
     decoder wrote what, and ``answers.csv``, an empty form.
 
     Args:
-        given: the records.
+        inputs: the records.
         answers: path below ``data`` of a filled form; the table then has our annotators too.
     """
-    sheet = given.results.one(critic="verifiability", metric="exact_repeats", corpus="test").details
+    sheet = inputs.results.one(
+        critic="verifiability", metric="exact_repeats", corpus="test"
+    ).details
     items = sheet["items"]
-    ours = judged(items, read_answers(given.data / answers)) if answers else None
-    printed = given.expected["table_2"]
+    ours = judged(items, read_answers(inputs.data / answers)) if answers else None
+    printed = inputs.expected["table_2"]
     # 1. A row for each decoder.
-    cells = _judged_cells(given, sheet["exact_repeats"], ours)
+    cells = _judged_cells(inputs, sheet["exact_repeats"], ours)
     # 2. Who judged.
     notes = [
         f"sheet of {len(items)} sentences after {sheet['prefixes']} prefixes "
@@ -313,16 +317,16 @@ def table_2(given: Given, answers: str | None = None) -> Files:
         "answers.csv": csv_text(("item", "annotator", "label", *FLAGS), []),
     }
     caption = "Table 2. What people say of the first five sentences (percent)"
-    return Files(texts, Table(caption, cells, [*notes, *given.notes]))
+    return Files(texts, Table(caption, cells, [*notes, *inputs.notes]))
 
 
 def _judged_cells(
-    given: Given, repeats_of: Mapping[str, float | None], ours: Mapping[str, Any] | None
+    inputs: ReportInputs, repeats_of: Mapping[str, float | None], ours: Mapping[str, Any] | None
 ) -> list[Cell]:
     """What people say of each decoder's sentences, and how many of these are exact repeats.
 
     Args:
-        given: the printed numbers and the labels.
+        inputs: the printed numbers and the labels.
         repeats_of: share of repeated sentences by decoder, None where none could be counted.
         ours: what our annotators say; None where nobody was asked.
     """
@@ -330,10 +334,10 @@ def _judged_cells(
     why = OTHER_PEOPLE if ours else NOBODY_ASKED
     cells = []
     for decoder, repeats in repeats_of.items():
-        row = given.label("system", decoder)
+        row = inputs.label("system", decoder)
         # 1. Ours beside the paper's.
         values = by_decoder.get(decoder, {})
-        printed = dict(zip(TABLE_2, given.expected["table_2"].get(decoder, ()), strict=False))
+        printed = dict(zip(TABLE_2, inputs.expected["table_2"].get(decoder, ()), strict=False))
         for measure in TABLE_2:
             value = values.get(measure)
             cells.append(Cell(row, measure, value, printed=printed.get(measure), why=why))
@@ -377,9 +381,9 @@ HUES = {
 }
 
 
-def _cell(row: str, record: Record, given: Given) -> Cell:
+def _cell(row: str, record: Record, inputs: ReportInputs) -> Cell:
     """A number as figures show it, shares in percent."""
-    return cell(row, given.label("metric", record.metric), record).times(_factor(record.metric))
+    return cell(row, inputs.label("metric", record.metric), record).times(_factor(record.metric))
 
 
 def _values(cells: Iterable[Cell]) -> list[float | None]:
@@ -387,12 +391,12 @@ def _values(cells: Iterable[Cell]) -> list[float | None]:
     return [one.value for one in cells]
 
 
-def _by_run_and_decoder(records: Iterable[Record], given: Given) -> list[Cell]:
+def _by_run_and_decoder(records: Iterable[Record], inputs: ReportInputs) -> list[Cell]:
     """The numbers of a figure, in rows named after the run and the decoder."""
     cells = []
     for record in records:
-        row = f"{given.label('corpus', record.corpus)}: {label(record.system, given)}"
-        cells.append(_cell(row, record, given))
+        row = f"{inputs.label('corpus', record.corpus)}: {label(record.system, inputs)}"
+        cells.append(_cell(row, record, inputs))
     return cells
 
 
@@ -404,7 +408,7 @@ class Panel:
     runs: Sequence[str]
 
 
-def figure_2(given: Given) -> Figure:
+def figure_2(inputs: ReportInputs) -> Figure:
     """USPV against USPG on validation prefixes, of the decoders that all runs have.
 
     (a) models of several corpora; (b) sizes, where there are several.
@@ -414,30 +418,30 @@ def figure_2(given: Given) -> Figure:
     # 1. The decoders that all runs have.
     shared = []
     kinds = []
-    for name in _of_checker(given, ["pages"], "USPG").values("system"):
-        if name in given.decoders:
-            shared.append(given.decoders[name])
-            kinds.append(strategy(given.decoders[name]))
+    for name in _of_checker(inputs, ["pages"], "USPG").values("system"):
+        if name in inputs.decoders:
+            shared.append(inputs.decoders[name])
+            kinds.append(strategy(inputs.decoders[name]))
     records = []
-    for record in _of_checker(given, [*corpora, *sizes], "USPG", "USPV"):
-        if given.decoders.get(record.system) in shared:
+    for record in _of_checker(inputs, [*corpora, *sizes], "USPG", "USPV"):
+        if inputs.decoders.get(record.system) in shared:
             records.append(record)
     # 2. The panels.
     sides = [Panel("(a) training corpora", corpora)]
-    if _of_checker(given, sizes[1:], "USPG"):
+    if _of_checker(inputs, sizes[1:], "USPG"):
         sides.append(Panel("(b) sizes", sizes))
     titles = " and ".join([side.title for side in sides])
     caption = (
         f"Figure 2. USPV against USPG (percent), validation prefixes: {titles}. Colours and "
         "fillings are models, marks are decoding strategies, bars 95 % intervals over prefixes."
-        f"{_at_zero(given, Results(records))}"
+        f"{_at_zero(inputs, Results(records))}"
     )
-    draw = partial(_draw_runs, given=given, sides=sides, records=Results(records), kinds=kinds)
+    draw = partial(_draw_runs, inputs=inputs, sides=sides, records=Results(records), kinds=kinds)
     size = (3.0 + 2.1 * len(sides), 4.4)
-    return Figure(caption, _by_run_and_decoder(records, given), draw, size, given.notes)
+    return Figure(caption, _by_run_and_decoder(records, inputs), draw, size, inputs.notes)
 
 
-def _at_zero(given: Given, records: Results) -> str:
+def _at_zero(inputs: ReportInputs, records: Results) -> str:
     """Which models have several marks at (0, 0), where they cover each other; empty for none."""
     covered = []
     for (run,), of_run in records.groups("corpus").items():
@@ -447,12 +451,16 @@ def _at_zero(given: Given, records: Results) -> str:
             is_zero = record.metric == "USPG" and record.value == 0
             num_zeros += is_zero and other is not None and other.value == 0
         if num_zeros > 1:
-            covered.append(f"{num_zeros} of {given.label('corpus', run)}")
+            covered.append(f"{num_zeros} of {inputs.label('corpus', run)}")
     return f" Marks at (0, 0) cover each other: {', '.join(covered)}." if covered else ""
 
 
 def _draw_runs(
-    canvas: Any, given: Given, sides: Sequence[Panel], records: Results, kinds: Sequence[str]
+    canvas: Any,
+    inputs: ReportInputs,
+    sides: Sequence[Panel],
+    records: Results,
+    kinds: Sequence[str],
 ) -> None:
     """A panel for each side, a colour for each run, and the marks of the strategies below all."""
     panels = canvas.subplots(1, len(sides), sharex=True, sharey=True, squeeze=False)[0]
@@ -460,19 +468,19 @@ def _draw_runs(
         for colour, fill, run in zip(COLOURS, FILLS, side.runs, strict=False):
             hues = dict.fromkeys(MARKS, colour)
             of_run = records.where(corpus=run)
-            _scatter(axes, given, of_run, ("USPG", "USPV"), hues, fillstyle=fill)
-            name = given.label("corpus", run)
+            _scatter(axes, inputs, of_run, ("USPG", "USPV"), hues, fillstyle=fill)
+            name = inputs.label("corpus", run)
             axes.plot([], [], "o", color=colour, fillstyle=fill, label=name)
         axes.set(xlabel="USPG: unique supported sentences of five (%)", title=side.title)
         axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     first = canvas.axes[0]
     first.set(xlim=(-2, None), ylim=(-3, 103), ylabel="USPV: supported of the unique verified (%)")
-    _legend(canvas, kinds, given, dict.fromkeys(MARKS, "0.3"))
+    _legend(canvas, kinds, inputs, dict.fromkeys(MARKS, "0.3"))
 
 
 def _scatter(
     axes: Any,
-    given: Given,
+    inputs: ReportInputs,
     records: Results,
     metrics: tuple[str, str],
     hues: Mapping[str, str],
@@ -484,33 +492,35 @@ def _scatter(
 
     Args:
         axes: of the panel.
-        given: what is known of the decoders.
+        inputs: what is known of the decoders.
         records: of one run.
         metrics: across and upwards.
         hues: colours by strategy.
         look: how marks are drawn.
     """
     across, upwards = metrics
-    for record in in_order(records.where(metric=upwards), given):
+    for record in in_order(records.where(metric=upwards), inputs):
         other = records.find(metric=across, system=record.system)
         if other is None or other.value is None or record.value is None:
             continue
-        x = _cell("", other, given)
-        y = _cell("", record, given)
-        kind = _kind(record.system, given)
+        x = _cell("", other, inputs)
+        y = _cell("", record, inputs)
+        kind = _kind(record.system, inputs)
         look |= {"fmt": MARKS.get(kind, "."), "color": hues.get(kind, "0.5")}
         look |= {"markersize": 6, "elinewidth": 0.4}
         axes.errorbar([x.value], [y.value], errors([y]), errors([x]), **look)
 
 
-def _legend(canvas: Any, kinds: Sequence[str], given: Given, hues: Mapping[str, str]) -> None:
+def _legend(
+    canvas: Any, kinds: Sequence[str], inputs: ReportInputs, hues: Mapping[str, str]
+) -> None:
     """The marks of the strategies, below all panels."""
     from matplotlib.lines import Line2D
 
     handles = []
     for kind, mark in MARKS.items():
         if kind in kinds:
-            name = given.label("system", kind)
+            name = inputs.label("system", kind)
             handle = Line2D([], [], marker=mark, color=hues[kind], linestyle="", label=name)
             handles.append(handle)
     across = 4 if canvas.get_figwidth() > 6 else 3
@@ -520,18 +530,18 @@ def _legend(canvas: Any, kinds: Sequence[str], given: Given, hues: Mapping[str, 
 Point = tuple[float, Record]  # a setting of a decoder, and a number of it
 
 
-def _series(given: Given, measure: str, over: str, fixed: Mapping[str, Any]) -> list[Point]:
+def _series(inputs: ReportInputs, measure: str, over: str, fixed: Mapping[str, Any]) -> list[Point]:
     """A measure of the sweep's decoders over one of their settings, in rising order.
 
     Args:
-        given: the records.
+        inputs: the records.
         measure: what is shown.
         over: the setting.
         fixed: other settings, in which the decoders agree.
     """
     points = []
-    for record in _of_checker(given, ["sweep"], measure):
-        settings = given.decoders.get(record.system, {})
+    for record in _of_checker(inputs, ["sweep"], measure):
+        settings = inputs.decoders.get(record.system, {})
         agrees = all(settings.get(key) == value for key, value in fixed.items())
         if over in settings and agrees:
             points.append((float(settings[over]), record))
@@ -548,7 +558,7 @@ FIGURE_3 = {  # by the name of its axis, the setting of each row and the decoder
 MEASURES_3 = ("SPG", "SPV", "proportion_4grams")
 
 
-def figure_3(given: Given) -> Figure:
+def figure_3(inputs: ReportInputs) -> Figure:
     """SPG, SPV and proportion of 4-grams by two settings.
 
     These are the delay length of delayed beam search and the blocking size of beam search.
@@ -558,18 +568,18 @@ def figure_3(given: Given) -> Figure:
     cells = []
     for row, (over, fixed) in FIGURE_3.items():
         for measure in MEASURES_3:
-            points = _series(given, measure, over, fixed)
+            points = _series(inputs, measure, over, fixed)
             series[row, measure] = points
             for setting, record in points:
-                cells.append(_cell(f"{row}: {setting:g}", record, given))
+                cells.append(_cell(f"{row}: {setting:g}", record, inputs))
 
     # 2. A row of panels for each setting.
     def draw(canvas: Any) -> None:
         panels = canvas.subplots(len(FIGURE_3), len(MEASURES_3), squeeze=False, sharey=True)
         for i, row in enumerate(FIGURE_3):
             for axes, measure in zip(panels[i], MEASURES_3, strict=True):
-                title = "" if i else given.label("metric", measure)
-                _draw_series(axes, series[row, measure], given, COLOURS[i])
+                title = "" if i else inputs.label("metric", measure)
+                _draw_series(axes, series[row, measure], inputs, COLOURS[i])
                 axes.set(ylim=(0, 105), xlabel=row, title=title)
         canvas.supylabel("percent")
 
@@ -579,29 +589,29 @@ def figure_3(given: Given) -> Figure:
         "(15 beams), small model, validation prefixes, with 95 % intervals where 20 prefixes or "
         "more have the number. Settings stand at equal distances."
     )
-    return Figure(caption, cells, draw, (8.0, 4.4), given.notes)
+    return Figure(caption, cells, draw, (8.0, 4.4), inputs.notes)
 
 
-def _draw_series(axes: Any, points: Sequence[Point], given: Given, colour: str) -> None:
+def _draw_series(axes: Any, points: Sequence[Point], inputs: ReportInputs, colour: str) -> None:
     """A line over the settings, which are evenly spaced; numbers that are missing are left out."""
     names = []
     cells = []
     for setting, record in points:
         if record.value is not None:
             names.append(f"{setting:g}")
-            cells.append(_cell("", record, given))
+            cells.append(_cell("", record, inputs))
     style = {"color": colour, "marker": "o", "markersize": 4, "capsize": 2}
     positions = range(len(cells))
     axes.errorbar(positions, _values(cells), errors(cells), **style)
     axes.set_xticks(positions, names)
 
 
-def figure_4(given: Given) -> Figure:
+def figure_4(inputs: ReportInputs) -> Figure:
     """Pearson correlation of what a sentence is like with whether it is supported, and verified."""
     cells = []
     shown = []
-    for record in given.results.where(critic="verifiability", metric="correlation", corpus="test"):
-        correlation = cell(given.label("task", record.task), record.variant, record)
+    for record in inputs.results.where(critic="verifiability", metric="correlation", corpus="test"):
+        correlation = cell(inputs.label("task", record.task), record.variant, record)
         cells.append(correlation)
         if record.value is not None:
             shown.append(correlation)
@@ -627,7 +637,7 @@ def figure_4(given: Given) -> Figure:
         "Figure 4. What a sentence is like and whether it is supported, or verified: test "
         "prefixes, 95 % intervals over prefixes."
     )
-    return Figure(caption, cells, draw, (6.4, 3.6), given.notes)
+    return Figure(caption, cells, draw, (6.4, 3.6), inputs.notes)
 
 
 @dataclass(frozen=True)
@@ -644,7 +654,7 @@ class Curve:
     plain: Sequence[Cell]
 
 
-def figure_5(given: Given) -> Figure:
+def figure_5(inputs: ReportInputs) -> Figure:
     """Different supported sentences by delay length.
 
     There is a line for each k that has several; beside them is plain sampling of the same k.
@@ -652,20 +662,20 @@ def figure_5(given: Given) -> Figure:
     measure = "distinct_supported"
     # 1. Plain sampling.
     plain: list[tuple[float, Cell]] = []
-    for k, record in _series(given, measure, "k", {"kind": "top_k"}):
-        plain.append((k, _cell(f"plain top-{k:g}", record, given)))
+    for k, record in _series(inputs, measure, "k", {"kind": "top_k"}):
+        plain.append((k, _cell(f"plain top-{k:g}", record, inputs)))
     # 2. Delayed beams, by k.
     widths = set()
-    for settings in given.decoders.values():
+    for settings in inputs.decoders.values():
         if settings["kind"] == "delayed_beam":
             widths.add(settings["top_k"])
     curves = []
     for k in sorted(widths):
         delayed = []
         fixed = {"kind": "delayed_beam", "top_k": k}
-        for delay, record in _series(given, measure, "delay", fixed):
+        for delay, record in _series(inputs, measure, "delay", fixed):
             row = f"delayed, top-{k}, delay {delay:g}"
-            delayed.append((delay, _cell(row, record, given)))
+            delayed.append((delay, _cell(row, record, inputs)))
         if delayed:
             same_k = [one for width, one in plain if width == k]
             curves.append(Curve(k, delayed, same_k))
@@ -683,7 +693,7 @@ def figure_5(given: Given) -> Figure:
         "plain sampling of the same k, which never begins its beams."
     )
     draw = partial(_draw_delays, curves=curves, delays=sorted(delays))
-    return Figure(caption, cells, draw, (5.4, 3.4), given.notes)
+    return Figure(caption, cells, draw, (5.4, 3.4), inputs.notes)
 
 
 def _draw_delays(canvas: Any, curves: Sequence[Curve], delays: Sequence[float]) -> None:
@@ -715,25 +725,25 @@ def _errorbar(axes: Any, placed: Sequence[tuple[float, Cell]], **look: Any) -> N
     axes.errorbar(positions, _values(cells), errors(cells), **look)
 
 
-def trade_off(given: Given) -> Figure:
+def trade_off(inputs: ReportInputs) -> Figure:
     """Support against repetition for every decoder on test prefixes: SPG left, USPG right."""
     measures = ("SPG", "USPG")
-    records = _of_checker(given, ["test"], "proportion_4grams", *measures)
+    records = _of_checker(inputs, ["test"], "proportion_4grams", *measures)
 
     def draw(canvas: Any) -> None:
         panels = canvas.subplots(1, 2, sharex=True, sharey=True)
         for axes, measure in zip(panels, measures, strict=True):
-            _scatter(axes, given, records, ("proportion_4grams", measure), HUES)
+            _scatter(axes, inputs, records, ("proportion_4grams", measure), HUES)
             label_across = "different 4-grams, % of the human text's"
             axes.set(ylim=(0, None), xlabel=label_across, title=measure)
         canvas.axes[0].set_ylabel("supported sentences (%)")
-        kinds = [_kind(record.system, given) for record in records.where(metric="SPG")]
-        _legend(canvas, kinds, given, HUES)
+        kinds = [_kind(record.system, inputs) for record in records.where(metric="SPG")]
+        _legend(canvas, kinds, inputs, HUES)
 
     caption = (
-        f"Support against repetition, {given.label('corpus', 'test')}: supported sentences among "
+        f"Support against repetition, {inputs.label('corpus', 'test')}: supported sentences among "
         "all (SPG) and, counted once, among all (USPG), over different 4-grams as a share of the "
         "human text's. A mark is a strategy, its colour a family: sampling, search, or something "
         "of both. Bars are 95 % intervals."
     )
-    return Figure(caption, _by_run_and_decoder(records, given), draw, (7.2, 3.8))
+    return Figure(caption, _by_run_and_decoder(records, inputs), draw, (7.2, 3.8))

@@ -9,7 +9,7 @@ from longform.settings import parameter
 from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
-    from longform_lab.reporting.pivot import Given
+    from longform_lab.reporting.pivot import ReportInputs
 
 
 class Table1(Exhibit):
@@ -18,10 +18,10 @@ class Table1(Exhibit):
     Of ``grid`` it shows those that validation on ``sweep`` chose.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import table_1
 
-        return table_1(given)
+        return table_1(inputs)
 
 
 class Table3(Exhibit):
@@ -32,10 +32,10 @@ class Table3(Exhibit):
 
     papers_choice: list[dict[str, Any]] = parameter("The decoders that the paper chose.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import table_3
 
-        return table_3(given, papers_choice=self.papers_choice)
+        return table_3(inputs, papers_choice=self.papers_choice)
 
 
 class Table4(Exhibit):
@@ -44,10 +44,10 @@ class Table4(Exhibit):
     They are by rules, where the paper has spaCy's parser.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import table_4
 
-        return table_4(given)
+        return table_4(inputs)
 
 
 class Checker(Exhibit):
@@ -56,10 +56,10 @@ class Checker(Exhibit):
     The paper's lines are its checker against people.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import checker
 
-        return checker(given)
+        return checker(inputs)
 
 
 class Table2(Exhibit):
@@ -72,10 +72,10 @@ class Table2(Exhibit):
         "A CSV file of our annotators' answers; without one, repeats alone are counted.", None
     )
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import table_2
 
-        return table_2(given, answers=self.answers)
+        return table_2(inputs, answers=self.answers)
 
 
 class Figure2(Exhibit):
@@ -84,10 +84,10 @@ class Figure2(Exhibit):
     (a) models of several corpora; (b) sizes, where there are several.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import figure_2
 
-        return figure_2(given)
+        return figure_2(inputs)
 
 
 class Figure3(Exhibit):
@@ -96,19 +96,19 @@ class Figure3(Exhibit):
     These are the delay length of delayed beam search and the blocking size of beam search.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import figure_3
 
-        return figure_3(given)
+        return figure_3(inputs)
 
 
 class Figure4(Exhibit):
     """Pearson correlation of what a sentence is like with whether it is supported, and verified."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import figure_4
 
-        return figure_4(given)
+        return figure_4(inputs)
 
 
 class Figure5(Exhibit):
@@ -117,19 +117,19 @@ class Figure5(Exhibit):
     There is a line for each k that has several; beside them is plain sampling of the same k.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import figure_5
 
-        return figure_5(given)
+        return figure_5(inputs)
 
 
 class TradeOff(Exhibit):
     """Support against repetition for every decoder on test prefixes: SPG left, USPG right."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import trade_off
 
-        return trade_off(given)
+        return trade_off(inputs)
 
 
 EXHIBITS: dict[str, type[Exhibit]] = {

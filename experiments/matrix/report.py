@@ -17,7 +17,7 @@ from longform.errors import BadInput
 from longform.results import Record, Results
 from longform.tables import COLOURS, Cell, Figure, Table, cell
 from longform_lab.reporting.estimates import Estimate, contrast
-from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.pivot import ReportInputs
 
 LEVEL = 0.01  # at which a response counts as seen
 LINEAR = 3.0  # standard errors, beyond which the figure's scale is logarithmic
@@ -30,18 +30,18 @@ def seen(record: Record) -> bool:
     return record.p_value is not None and record.p_value < LEVEL and bool(record.difference)
 
 
-def is_meant(given: Given, critic: str, corruption: str) -> bool:
+def is_meant(inputs: ReportInputs, critic: str, corruption: str) -> bool:
     """Whether a critic is meant for a corruption."""
-    return critic in given.expected["meant_for"].get(corruption, ())
+    return critic in inputs.expected["meant_for"].get(corruption, ())
 
 
-def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
+def corruption_matrix(inputs: ReportInputs, severity: float = 0.2) -> Table:
     """Responses at one severity, a row for each critic, a column for each corruption.
 
     Raises:
         BadInput: there is no response at that severity.
     """
-    records = _responses(given).where(severity=severity)
+    records = _responses(inputs).where(severity=severity)
     if not len(records):
         raise BadInput(
             f"no response at severity {severity:g}; the corpus of corruptions must hold that "
@@ -51,13 +51,13 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
     cells = []
     answers: dict[bool, list[bool]] = {True: [], False: []}  # by whether the critic is meant for it
     for record in records:
-        meant_for_it = is_meant(given, record.critic, record.task)
+        meant_for_it = is_meant(inputs, record.critic, record.task)
         answers[meant_for_it].append(record.value is not None and seen(record))
         verdict = SEEN if seen(record) else NOT_SEEN
         if record.value is None:
             verdict = NOT_SCORED
-        row = given.label("critic", record.critic)
-        column = given.label("task", record.task)
+        row = inputs.label("critic", record.critic)
+        column = inputs.label("task", record.task)
         why = "its own corruption" if meant_for_it else ""
         cells.append(cell(row, column, record, verdict=verdict, why=why))
     # 2. How many answer to what they are meant for, and to the rest.
@@ -70,22 +70,22 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
         "What each critic sees: score of damaged minus sound text at severity "
         f"{severity:g}, with 95 % intervals"
     )
-    return Table(caption, cells, [note, *given.notes])
+    return Table(caption, cells, [note, *inputs.notes])
 
 
-def corruption_responses(given: Given) -> Figure:
+def corruption_responses(inputs: ReportInputs) -> Figure:
     """Responses over severity, upward where the critic judges worse.
 
     A strip for each critic, in it a field for each corruption.
     """
-    records = _responses(given)
+    records = _responses(inputs)
     critics, corruptions = records.values("critic"), records.values("task")
     units = {critic: _unit(records.where(critic=critic)) for critic in critics}
     # 1. The numbers; a response is None where nothing could be scored.
     cells = []
     for record in records:
-        row = given.label("critic", record.critic)
-        column = f"{given.label('task', record.task)} {record.severity:g}"
+        row = inputs.label("critic", record.critic)
+        column = f"{inputs.label('task', record.task)} {record.severity:g}"
         response = worse(record, units[record.critic])
         numbers: dict[str, Any] = {}
         for name in ("value", "low", "high"):
@@ -103,16 +103,18 @@ def corruption_responses(given: Given) -> Figure:
         f"the paired test has p < {LEVEL:g}; with so many some pass by chance."
     )
     size = 1.8 + 0.64 * len(corruptions), 1.2 + 0.42 * len(critics)
-    draw = partial(_draw_strips, given=given, records=records, units=units)
+    draw = partial(_draw_strips, inputs=inputs, records=records, units=units)
     return Figure(caption, cells, draw, size)
 
 
-def _draw_strips(canvas: Any, given: Given, records: Results, units: Mapping[str, float]) -> None:
+def _draw_strips(
+    canvas: Any, inputs: ReportInputs, records: Results, units: Mapping[str, float]
+) -> None:
     """A strip for each critic, in it a field for each corruption.
 
     Args:
         canvas: of the figure.
-        given: its labels.
+        inputs: its labels.
         records: of :func:`_responses`.
         units: of each critic's responses.
     """
@@ -121,11 +123,11 @@ def _draw_strips(canvas: Any, given: Given, records: Results, units: Mapping[str
     num_strips = max(len(units), 1)
     strips = canvas.subplots(num_strips, 1, sharex=True, squeeze=False)[:, 0]
     for axes, (critic, unit) in zip(strips, units.items(), strict=False):
-        _strip(axes, given, records.where(critic=critic), corruptions, unit)
+        _strip(axes, inputs, records.where(critic=critic), corruptions, unit)
     # 2. The corruptions' names above the first strip.
     names = []
     for corruption in corruptions:
-        lines = wrap(given.label("task", corruption), 11, break_long_words=False)
+        lines = wrap(inputs.label("task", corruption), 11, break_long_words=False)
         names.append("\n".join(lines))
     strips[0].xaxis.set_tick_params(labeltop=True, labelsize=6.5)
     strips[0].set_xticks([position + WIDTH / 2 for position in range(len(corruptions))], names)
@@ -165,12 +167,12 @@ def worse(record: Record, unit: float) -> Estimate | None:
     return in_units.absolute() if record.better == "reference_matched" else in_units
 
 
-def _responses(given: Given) -> Results:
+def _responses(inputs: ReportInputs) -> Results:
     """The differences from sound text with their paired intervals, as values and intervals."""
-    records = given.results.where(metric="score", corpus="corruptions")
+    records = inputs.results.where(metric="score", corpus="corruptions")
     responses = []
-    for record in given.ordered(records, "critic", "task"):
-        if record.task in given.expected.labels("task"):
+    for record in inputs.ordered(records, "critic", "task"):
+        if record.task in inputs.expected.labels("task"):
             response = replace(
                 record,
                 value=record.difference,
@@ -183,13 +185,13 @@ def _responses(given: Given) -> Results:
 
 
 def _strip(
-    axes: Any, given: Given, records: Results, corruptions: Sequence[str], unit: float
+    axes: Any, inputs: ReportInputs, records: Results, corruptions: Sequence[str], unit: float
 ) -> None:
     """One critic's responses to all corruptions.
 
     Args:
         axes: what it is drawn on.
-        given: the names, and which critic is meant for what.
+        inputs: the names, and which critic is meant for what.
         records: the critic's responses.
         corruptions: a field for each.
         unit: the critic's standard error.
@@ -198,11 +200,11 @@ def _strip(
     critic = records[0].critic
     for position, corruption in enumerate(corruptions):
         _field(axes, position, records.where(task=corruption), unit)
-        if is_meant(given, critic, corruption):
+        if is_meant(inputs, critic, corruption):
             ends = position - 0.08, position + 0.88
             axes.axvspan(*ends, color=COLOURS[4], alpha=0.3, linewidth=0)
     # 2. The critic's name.
-    name = "\n".join(wrap(given.label("critic", critic), 22))
+    name = "\n".join(wrap(inputs.label("critic", critic), 22))
     if "reference_matched" in records.values("better"):
         name += " ±"
     axes.set_ylabel(name, rotation=0, ha="right", va="center")

@@ -9,7 +9,7 @@ from longform.settings import Number, parameter
 from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
-    from longform_lab.reporting.pivot import Given
+    from longform_lab.reporting.pivot import ReportInputs
 
 
 class CorruptionMatrix(Exhibit):
@@ -22,10 +22,10 @@ class CorruptionMatrix(Exhibit):
         "The share of struck places that is shown.", 0.2, source="ours", gt=0, le=1
     )
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.matrix.report import corruption_matrix
 
-        return corruption_matrix(given, severity=self.severity)
+        return corruption_matrix(inputs, severity=self.severity)
 
 
 class CorruptionResponses(Exhibit):
@@ -34,10 +34,10 @@ class CorruptionResponses(Exhibit):
     A strip for each critic, in it a field for each corruption.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.matrix.report import corruption_responses
 
-        return corruption_responses(given)
+        return corruption_responses(inputs)
 
 
 EXHIBITS: dict[str, type[Exhibit]] = {

@@ -15,7 +15,7 @@ from longform.results import ANY, Record, Results
 from longform.statistics.intervals import NORMAL_95
 from longform.tables import COLOURS, Cell, Figure, Table, cell, exact
 from longform_lab.reporting.estimates import select
-from longform_lab.reporting.pivot import SYSTEM, Given, panels, training_notes
+from longform_lab.reporting.pivot import SYSTEM, ReportInputs, panels, training_notes
 from longform_lab.reporting.printed import Printed
 
 STROKES = ("-", "--", "-.", ":")
@@ -25,13 +25,20 @@ SHUFFLE_TASKS = {
     "metric": "pairwise_accuracy",
     "task": ["block_*", "window_*"],
 }
-SAME = ("critic", *SYSTEM, "task", "variant")  # fields that derived records share with theirs
+# Fields that a derived record copies from the record that it is derived from.
+SAME = ("critic", *SYSTEM, "task", "variant")
+# Fields of a derived record that is a count; the value is filled in.
 COUNT: Mapping[str, Any] = {"value": None, "low": None, "high": None, "signature": "count"}
 
 
 def derived(results: Results) -> list[Record]:
-    """How many pairs each test set has, and how many writers chance puts in their own top two."""
-    # 1. Pairs, whose number is the same for every head.
+    """Records computed from others: pairs per test set, and the top-two share expected by chance.
+
+    Returns:
+        Records of the metric ``pairs`` (a count for each critic, system, task and variant) and of
+        ``CHANCE`` (the share of writers that random distances put among their own nearest two).
+    """
+    # 1. The number of pairs, which is the same for every head of an encoder.
     with_pairs = []
     for record in select(results, SHUFFLE_TASKS):
         if "pairs" in record.details:
@@ -41,7 +48,7 @@ def derived(results: Results) -> list[Record]:
         fields = _fields(heads[0], *SAME, "units", "excluded", "better")
         fields |= {**COUNT, "value": max(map(_num_pairs, heads))}
         records.append(Record(metric="pairs", **fields))
-    # 2. Two of all writers.
+    # 2. By chance a writer is among the nearest two of all writers.
     num_writers = len(results.where(metric="distance").values("system"))
     by_chance = 2 / max(num_writers, 2)
     for record in results.where(metric="own_top_two"):
@@ -52,42 +59,42 @@ def derived(results: Results) -> list[Record]:
 
 
 def _fields(record: Record, *names: str) -> dict[str, Any]:
-    """Some fields of a record."""
+    """The values of the named fields of a record."""
     return {name: getattr(record, name) for name in names}
 
 
 def _num_pairs(record: Record) -> int:
-    """Pairs of a test set, with those that could not be scored."""
+    """The number of pairs of a test set, those that could not be scored included."""
     return int(record.details["pairs"] + record.details.get("unscored", 0))
 
 
-def table_1(given: Given) -> Table:
+def table_1(inputs: ReportInputs) -> Table:
     """Pairs of original and shuffle in each test set."""
-    records = given.results.where(critic="bbscore", metric="pairs")
-    cells = given.crossed(records, "table_1", ("corpus",), "task")
+    records = inputs.results.where(critic="bbscore", metric="pairs")
+    cells = inputs.crossed(records, table="table_1", rows=("corpus",), column="task")
     return Table(
         "Table 1. Pairs of an original and a shuffle different from it, in the test set", cells
     )
 
 
-def table_6(given: Given, where: Mapping[str, Any], **settings: Any) -> Table:
-    """Three rated classes of coherence.
+def table_6(inputs: ReportInputs, where: Mapping[str, Any], **settings: Any) -> Table:
+    """Accuracy of each scorer on three rated classes of coherence, in percent.
 
-    Beside them is the commonest class, which the paper leaves out.
+    A row for always choosing the commonest class is added, which the paper leaves out.
 
     Args:
-        given: the records.
+        inputs: the records.
         where: fields of the records that are shown.
         settings: others of :func:`accuracies`.
     """
-    table = accuracies(given, where=where, **settings)
+    table = accuracies(inputs, where=where, **settings)
     shares = {}
-    for record in given.select(where, variant=ANY):
+    for record in inputs.select(where, variant=ANY):
         if record.reference is not None:
             shares[record.corpus] = record.reference
     cells = list(table.cells)
     for corpus, share in shares.items():
-        name = given.label("corpus", corpus)
+        name = inputs.label("corpus", corpus)
         cells.append(exact("commonest class", name, 100 * share, "share of texts"))
     note = (
         "p-values (in the CSV): paired permutation test against always saying the commonest class"
@@ -95,70 +102,79 @@ def table_6(given: Given, where: Mapping[str, Any], **settings: Any) -> Table:
     return replace(table, cells=cells, notes=[note, *table.notes])
 
 
-def length(given: Given) -> Table:
-    """Rank correlation of a score with a document's number of sentences; not in the paper."""
-    records = given.results.where(metric="length_correlation")
-    cells = given.crossed(records, "length", ("critic", "variant"), "metric")
-    what = "Spearman correlation with the number of sentences, unshuffled test texts"
-    notes = given.notes + training_notes(records)
-    return Table(f"How far a score follows length: {what}", cells, notes)
+def length(inputs: ReportInputs) -> Table:
+    """Spearman correlation of each score with the number of sentences of a test document.
+
+    A row for each critic and variant. The paper has no such table.
+    """
+    records = inputs.results.where(metric="length_correlation")
+    rows = ("critic", "variant")
+    cells = inputs.crossed(records, table="length", rows=rows, column="metric")
+    notes = inputs.notes + training_notes(records)
+    caption = (
+        "How far a score follows length: Spearman correlation with the number of sentences, "
+        "unshuffled test texts"
+    )
+    return Table(caption, cells, notes)
 
 
 def accuracies(
-    given: Given,
+    inputs: ReportInputs,
     caption: str,
     where: Mapping[str, Any],
     column: str,
     rows: Sequence[str] = ("critic", "variant"),
 ) -> Table:
-    """Scorers by tasks or writers, in percent (Tables 2 to 6).
+    """A table of percentages: a row for each scorer, a column for each task or writer (Tables 2-6).
 
-    Printed rows that none of ours stands beside are among them.
+    Rows of the paper for scorers that we do not have are shown with the printed numbers alone.
 
     Args:
-        given: the records.
+        inputs: the records.
         caption: the table's heading.
         where: fields of the records that are shown.
         column: the field that names a column.
         rows: fields whose labels name a row.
     """
     # 1. Ours, with the printed numbers beside them.
-    critics = list(given.expected.labels("critic"))
-    records = given.select({"critic": critics, "variant": ANY}, where, given.where)
-    cells = given.crossed(records, given.name, tuple(rows), column, factor=100)
+    critics = list(inputs.expected.labels("critic"))
+    records = inputs.select({"critic": critics, "variant": ANY}, where, inputs.where)
+    cells = inputs.crossed(records, table=inputs.name, rows=tuple(rows), column=column, factor=100)
 
     # 2. Printed numbers alone.
     def names_in_table(number: Printed) -> tuple[str, str] | None:
+        """Row and column of a printed number; None for numbers on training texts."""
         row, split, name = number.path
         if split != "test":
             return None
         name = (number.where or {}).get(column, name)
-        scorer = given.expected["rows"][row]
-        return f"{scorer} (printed)", given.label(column, name)
+        scorer = inputs.expected["rows"][row]
+        return f"{scorer} (printed)", inputs.label(column, name)
 
-    cells += given.printed_alone(given.name, names_in_table)
-    columns = [given.label(column, value) for value in given.expected.labels(column)]
-    notes = given.notes + training_notes(records)
+    cells += inputs.printed_alone(inputs.name, names_in_table)
+    columns = [inputs.label(column, value) for value in inputs.expected.labels(column)]
+    notes = inputs.notes + training_notes(records)
     return Table(caption, cells, notes, columns)
 
 
-def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figure:
-    """ROC curves: a panel for each encoder, a stroke for each task or writer.
+def rocs(inputs: ReportInputs, what: str, where: Mapping[str, Any], column: str) -> Figure:
+    """ROC curves: a panel for each encoder, in it a line style for each task or writer.
 
-    The area is that under the very curve that is drawn.
+    The legend's areas are those under the curves as drawn.
 
     Args:
-        given: the records.
+        inputs: the records.
         what: the figure's heading.
         where: fields of the records that are shown.
         column: the field that names a stroke.
     """
     # 1. The records, and those among them that hold a curve.
     areas = {"critic": "bbscore", "metric": "area", "variant": ANY}
-    records = given.select(areas, where, given.where)
-    cells = given.crossed(records, given.name, ("critic", "variant"), column)
+    records = inputs.select(areas, where, inputs.where)
+    rows = ("critic", "variant")
+    cells = inputs.crossed(records, table=inputs.name, rows=rows, column=column)
     with_curves = []
-    for record in given.ordered(records, "variant", column):
+    for record in inputs.ordered(records, "variant", column):
         if "roc" in record.details:
             with_curves.append(record)
     curves = Results(with_curves)
@@ -181,17 +197,19 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
     num_panels = max(len(curves.values("variant")), 1)
     across = min(num_panels, 3)
     down = -(-num_panels // across)
-    draw = partial(_draw_rocs, given=given, curves=curves, column=column, across=across)
+    draw = partial(_draw_rocs, inputs=inputs, curves=curves, column=column, across=across)
     size = (1.0 + 2.6 * across, 0.4 + 3.0 * down)
-    return Figure(caption, cells, draw, size, given.notes + training_notes(records))
+    return Figure(caption, cells, draw, size, inputs.notes + training_notes(records))
 
 
-def _draw_rocs(canvas: Any, given: Given, curves: Results, column: str, across: int) -> None:
+def _draw_rocs(
+    canvas: Any, inputs: ReportInputs, curves: Results, column: str, across: int
+) -> None:
     """A panel for each encoder.
 
     Args:
         canvas: of the figure.
-        given: the names.
+        inputs: the names.
         curves: records that hold a curve, in the order in which they are drawn.
         column: the field that names a stroke.
         across: panels in a row.
@@ -206,14 +224,14 @@ def _draw_rocs(canvas: Any, given: Given, curves: Results, column: str, across: 
             number = names.index(value)
             false, true = mean_roc(trainings)
             area = np.trapezoid(true, false)
-            name = f"{given.label(column, value)} ({area:.2f})"
+            name = f"{inputs.label(column, value)} ({area:.2f})"
             colour = COLOURS[number % len(COLOURS)]
             stroke = STROKES[number % len(STROKES)]
             axes.plot(false, true, label=name, color=colour, linestyle=stroke, lw=1.1)
         # 2. Chance, and the names.
         axes.plot([0, 1], [0, 1], color="0.8", linewidth=0.6)
         axes.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        title = given.label("variant", encoder) if encoder else "BBScore"
+        title = inputs.label("variant", encoder) if encoder else "BBScore"
         axes.set_title(title, fontsize=8)
         axes.legend(fontsize=6, title="area under the curve", title_fontsize=6, frameon=False)
     for axes in grid[::across]:
@@ -221,9 +239,11 @@ def _draw_rocs(canvas: Any, given: Given, curves: Results, column: str, across: 
 
 
 def mean_roc(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
-    """False positive rates, and at each the mean of the records' true positive rates.
+    """The mean ROC curve of several records by vertical averaging (Fawcett 2006).
 
-    This is vertical averaging (Fawcett 2006).
+    Returns:
+        False positive rates (points,), which all records share, and at each the mean of the true
+        positive rates (points,).
     """
     curves = [record.details["roc"] for record in records]
     false_positive = np.array(curves[0]["false_positive"])
@@ -231,21 +251,21 @@ def mean_roc(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
     return false_positive, true_positive.mean(axis=0)
 
 
-def figure_6(given: Given) -> Figure:
-    """Wasserstein distances between the writers' distributions of the diffusion estimate.
+def figure_6(inputs: ReportInputs) -> Figure:
+    """A matrix of Wasserstein distances between writers' distributions of the diffusion estimate.
 
-    They are scaled to [1, 2] in each row.
+    Rows are tested writers, columns known ones; each row is scaled to [1, 2].
     """
-    # 1. The distances, with the share of writers that are near to themselves.
-    distances = given.results.where(metric="distance")
+    # 1. The distances, and the share of writers whose own known texts are among the nearest two.
+    distances = inputs.results.where(metric="distance")
     writers = distances.values("system")
     cells = []
     for record in distances:
-        row = f"tested: {given.label('system', record.system)}"
-        column = f"known: {given.label('system', record.variant)}"
+        row = f"tested: {inputs.label('system', record.system)}"
+        column = f"known: {inputs.label('system', record.variant)}"
         cells.append(cell(row, column, record))
-    share = given.results.one(metric="own_top_two")
-    block = given.expected["figure_6"]
+    share = inputs.results.one(metric="own_top_two")
+    block = inputs.expected["figure_6"]
     num_own = block["sources_in_their_own_top_two"]
     paper = 100 * num_own / block["sources"]
     own_top_two = cell("writers in their own top two", "%", share, printed=paper)
@@ -258,15 +278,15 @@ def figure_6(given: Given) -> Figure:
             record = distances.one(system=tested, variant=reference)
             row_of_tested.append(record.details["scaled"])
         scaled.append(row_of_tested)
-    names = [given.label("system", writer) for writer in writers]
-    by_chance = given.results.one(metric=CHANCE).value
+    names = [inputs.label("system", writer) for writer in writers]
+    by_chance = inputs.results.one(metric=CHANCE).value
     caption = (
         "Figure 6. Distance of a tested writer's texts to each known writer's, scaled to [1, 2] in "
         f"each row (darker: nearer). By chance {by_chance:.0%} of the writers would be in their "
         "own top two."
     )
     draw = partial(_draw_distances, scaled=np.array(scaled), names=names)
-    return Figure(caption, cells, draw, (6.0, 4.6), given.notes)
+    return Figure(caption, cells, draw, (6.0, 4.6), inputs.notes)
 
 
 def _draw_distances(canvas: Any, scaled: np.ndarray, names: Sequence[str]) -> None:
@@ -289,19 +309,19 @@ def _draw_distances(canvas: Any, scaled: np.ndarray, names: Sequence[str]) -> No
     canvas.colorbar(image, ax=axes, label="scaled distance")
 
 
-def figure_7(given: Given) -> Figure:
-    """Mean absolute latent along a document, texts stretched to one length.
+def figure_7(inputs: ReportInputs) -> Figure:
+    """Mean absolute latent value along a document, for each writer beside human text.
 
-    Each writer stands beside human text.
+    Texts are stretched to one length, so that place 0 is their start and 1 their end.
     """
     # 1. Numbers at five places of each writer's mean path.
     path_of = {}
-    for record in given.results.where(critic="bbscore", metric="trajectory"):
+    for record in inputs.results.where(critic="bbscore", metric="trajectory"):
         path_of[record.system] = record
     human = path_of.pop("human")
     cells = []
     for record in (human, *path_of.values()):
-        name = given.label("system", record.system)
+        name = inputs.label("system", record.system)
         band = _band(record)
         num_points = band.shape[1]
         for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -317,13 +337,13 @@ def figure_7(given: Given) -> Figure:
         "Figure 7. Latent paths of each writer beside human text: mean over texts, with 95 % "
         "intervals of the mean."
     )
-    draw = partial(_draw_paths, given=given, human=human, writers=writers, across=across)
+    draw = partial(_draw_paths, inputs=inputs, human=human, writers=writers, across=across)
     size = (2.4 * across, 0.6 + 1.9 * down)
-    return Figure(caption, cells, draw, size, given.notes)
+    return Figure(caption, cells, draw, size, inputs.notes)
 
 
 def _draw_paths(
-    canvas: Any, given: Given, human: Record, writers: Sequence[Record], across: int
+    canvas: Any, inputs: ReportInputs, human: Record, writers: Sequence[Record], across: int
 ) -> None:
     """Mean paths with their intervals, the human one in grey in every panel."""
     grid = panels(canvas, len(writers), across, sharex=True, sharey=True)
@@ -331,7 +351,7 @@ def _draw_paths(
         for record, colour in ((human, "0.45"), (writer, COLOURS[0])):
             mean, low, high = _band(record)
             shares = np.linspace(0, 1, len(mean))
-            name = given.label("system", record.system)
+            name = inputs.label("system", record.system)
             axes.plot(shares, mean, color=colour, label=name, linewidth=1.2)
             axes.fill_between(shares, low, high, color=colour, alpha=0.25, linewidth=0)
         axes.legend(fontsize=6, frameon=False, loc="lower right")
@@ -343,7 +363,11 @@ def _draw_paths(
 
 
 def _band(record: Record) -> np.ndarray:
-    """(3, places) mean at each place, and the ends of a normal 95 % interval of the mean."""
+    """The mean path of a writer's texts with a normal 95 % interval: mean, low, high.
+
+    Returns:
+        float64 (3, places), absolute latent values at equally spaced places of a text.
+    """
     trajectory = record.details["trajectory"]
     mean = np.array(trajectory["mean"])
     spread = np.array(trajectory["spread"])
@@ -352,14 +376,15 @@ def _band(record: Record) -> np.ndarray:
     return np.stack([mean, mean - half_width, mean + half_width])
 
 
-def figure_9(given: Given) -> Figure:
-    """Area under the ROC curve over the diffusion variance.
+def figure_9(inputs: ReportInputs) -> Figure:
+    """Area under the ROC curve as a function of the diffusion variance.
 
-    Pairwise accuracy, which cannot move, is the control.
+    Pairwise accuracy is drawn as a control: a text and its shuffle have the same number of
+    sentences, so the variance cannot change which of the two scores higher.
     """
     # 1. The sweep: areas by variance.
-    records = given.results.where(critic="bbscore", variant="", metric="area", task="block_1")
-    record = next(record for record in records if "sweep" in record.details)
+    records = inputs.results.where(critic="bbscore", variant="", metric="area", task="block_1")
+    record = next(record for record in records if "sweep" in record.details)  # the first head's
     sweep = record.details["sweep"]
     variances = sweep["sigma2"]
     areas = sweep["auc"]
@@ -388,9 +413,9 @@ def figure_9(given: Given) -> Figure:
         f"log scale). At its estimate, {estimate:.3g}, the area is {areas[nearest]:.3f}; the best "
         f"of the sweep, {areas[best]:.3f}, is chosen on the same texts. Thin line at 0.5: chance."
     )
-    return Figure(caption, cells, draw, notes=given.notes)
+    return Figure(caption, cells, draw, notes=inputs.notes)
 
 
 def _vertical(axes: Any, name: str, variance: float, **look: Any) -> None:
-    """A line at a variance, which the legend gives with its name."""
+    """Draw a vertical line at a variance; the legend has its name and value."""
     axes.axvline(variance, label=f"{name}, {variance:.3g}", **look)

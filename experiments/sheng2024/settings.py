@@ -11,16 +11,16 @@ from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
     from longform.results import Record, Results
-    from longform_lab.reporting.pivot import Given
+    from longform_lab.reporting.pivot import ReportInputs
 
 
 class Table1(Exhibit):
     """Pairs of original and shuffle in each test set."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import table_1
 
-        return table_1(given)
+        return table_1(inputs)
 
 
 class Table6(Exhibit):
@@ -31,21 +31,21 @@ class Table6(Exhibit):
     column: str = parameter("The field that names a column.")
     rows: list[str] = parameter("Fields whose labels name a row.", ["critic", "variant"])
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import table_6
 
         return table_6(
-            given, caption=self.caption, where=self.where, column=self.column, rows=self.rows
+            inputs, caption=self.caption, where=self.where, column=self.column, rows=self.rows
         )
 
 
 class Length(Exhibit):
     """Rank correlation of a score with a document's number of sentences; not in the paper."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import length
 
-        return length(given)
+        return length(inputs)
 
 
 class Accuracies(Exhibit):
@@ -59,11 +59,11 @@ class Accuracies(Exhibit):
     column: str = parameter("The field that names a column.")
     rows: list[str] = parameter("Fields whose labels name a row.", ["critic", "variant"])
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import accuracies
 
         return accuracies(
-            given, caption=self.caption, where=self.where, column=self.column, rows=self.rows
+            inputs, caption=self.caption, where=self.where, column=self.column, rows=self.rows
         )
 
 
@@ -77,10 +77,10 @@ class Rocs(Exhibit):
     where: dict[str, Any] = parameter("Fields of the records that are shown.")
     column: str = parameter("The field that names a stroke.")
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import rocs
 
-        return rocs(given, what=self.what, where=self.where, column=self.column)
+        return rocs(inputs, what=self.what, where=self.where, column=self.column)
 
 
 class Figure6(Exhibit):
@@ -89,10 +89,10 @@ class Figure6(Exhibit):
     They are scaled to [1, 2] in each row.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import figure_6
 
-        return figure_6(given)
+        return figure_6(inputs)
 
 
 class Figure7(Exhibit):
@@ -101,10 +101,10 @@ class Figure7(Exhibit):
     Each writer stands beside human text.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import figure_7
 
-        return figure_7(given)
+        return figure_7(inputs)
 
 
 class Figure9(Exhibit):
@@ -113,10 +113,10 @@ class Figure9(Exhibit):
     Pairwise accuracy, which cannot move, is the control.
     """
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import figure_9
 
-        return figure_9(given)
+        return figure_9(inputs)
 
 
 EXHIBITS: dict[str, type[Exhibit]] = {

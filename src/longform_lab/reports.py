@@ -11,7 +11,7 @@ from longform.results import Results, read_results
 from longform.settings import KIND, Nothing, parse_kind
 from longform.tables import write_rows
 from longform_lab.experiment import Experiment, from_scratch, with_groups
-from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.pivot import ReportInputs
 from longform_lab.reporting.printed import Line, ledger_markdown, read_expected
 from longform_lab.reporting.verdicts import Judged, claims_markdown, write_claims
 from longform_lab.settings.entries import Sheet
@@ -49,10 +49,10 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     decoders: dict[str, Any] = {}
     for decoders_of_list in experiment.decoders("facts").values():
         decoders.update(decoders_of_list)
-    given = Given(results, expected, experiment.data, decoders=decoders)
+    inputs = ReportInputs(results, expected, experiment.data, decoders=decoders)
     # 2. Each in its folder.
     for exhibit in entry["exhibits"]:
-        sheet = drawn(f"reports.{subject}", paper, entry, replace(given, name=exhibit))
+        sheet = drawn(f"reports.{subject}", paper, entry, replace(inputs, name=exhibit))
         with atomic_write(experiment.home / "paper_figures" / paper / exhibit) as folder:
             folder.mkdir()
             sheet.save(folder, exhibit)
@@ -78,21 +78,23 @@ def _report_entry(experiment: Experiment, paper: str, subject: str) -> Mapping[s
     return {**entry, "settings": settings}
 
 
-def drawn(place: str, paper: str, entry: Mapping[str, Any], given: Given, **more: Any) -> Sheet:
+def drawn(
+    place: str, paper: str, entry: Mapping[str, Any], inputs: ReportInputs, **more: Any
+) -> Sheet:
     """One exhibit of a report's entry.
 
     Args:
         place: of the entry, for errors.
         paper: a key of ``PAPERS``.
         entry: a report: its ``settings`` say the kind of an exhibit, which by default has its name.
-        given: what it is drawn from; its name is the exhibit's.
+        inputs: what it is drawn from; its name is the exhibit's.
         more: settings that replace those of the entry.
     """
-    settings = {KIND: given.name, **entry.get("settings", {}).get(given.name, {}), **more}
+    settings = {KIND: inputs.name, **entry.get("settings", {}).get(inputs.name, {}), **more}
     file = f"experiments/{paper}/params.yaml"
-    where = f"{place}.settings.{given.name}"
+    where = f"{place}.settings.{inputs.name}"
     _, exhibit = parse_kind(PAPERS[paper].exhibits, Nothing, settings, where, file)
-    return exhibit.draw(given)
+    return exhibit.draw(inputs)
 
 
 def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:

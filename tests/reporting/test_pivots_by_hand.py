@@ -9,7 +9,7 @@ from longform.errors import BadInput
 from longform.results import Record, Results
 from longform_lab.reporting import pivot as p
 from longform_lab.reporting.estimates import Estimate
-from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.pivot import ReportInputs
 from longform_lab.reporting.printed import (
     Expected,
     Printed,
@@ -38,13 +38,13 @@ def record(system="small", value=0.5, metric="share", **more):
 
 
 def given(*records, **more):
-    return Given(Results(records), EXPECTED, Path(), **more)
+    return ReportInputs(Results(records), EXPECTED, Path(), **more)
 
 
 def test_a_table_is_restricted_to_its_fields_and_to_one_system():
     records = [record(), record("big"), record("data"), record("big", task="t")]
     expected = replace(EXPECTED, choices={"a": {"system": "big"}, "b": {"task": "t"}})
-    a, b, c = (Given(Results(records), expected, Path(), name) for name in "abc")
+    a, b, c = (ReportInputs(Results(records), expected, Path(), name) for name in "abc")
     assert list(a.select()) == [records[1]]
     assert list(a.select({"system": "small"})) == [records[0]]
     assert list(a.select({"system": "small"}, system="data")) == [records[2]]
@@ -55,7 +55,7 @@ def test_a_table_is_restricted_to_its_fields_and_to_one_system():
     assert single.where == {"task": "t", "system": "small"} and list(single.select()) == []
     assert single.expected.choices["a"] == {"system": "big"} and c.where == {}
     assert c.of_system("data").where == {"system": "data"}
-    assert Given(Results(()), EXPECTED, Path(), "a").where == {}
+    assert ReportInputs(Results(()), EXPECTED, Path(), "a").where == {}
 
 
 def test_a_pivot_has_a_mean_and_a_detail_for_each_seed_in_reading_order():
@@ -103,7 +103,7 @@ def test_a_mean_over_seeds_is_geometric_for_perplexities():
 def test_a_printed_number_gives_its_cell_a_verdict_or_the_reason_for_none(tmp_path):
     expected = Expected("paper", {**CONTENT, "comparable": {"facts": {"states": 9}, "why": "few"}})
     state(tmp_path, "wiki", states=9)
-    here = Given(Results(()), expected, tmp_path)
+    here = ReportInputs(Results(()), expected, tmp_path)
     ours = record(value=0.4, low=0.3, high=0.494, units=40)
     assert here.cell("r", "c", ours, "table_1").verdict == "differs"
     wide = here.cell("r", "c", replace(ours, high=0.496), "table_1")
@@ -114,7 +114,7 @@ def test_a_printed_number_gives_its_cell_a_verdict_or_the_reason_for_none(tmp_pa
     assert here.cell("r", "c", replace(ours, value=None), "table_1").verdict == "not measured here"
     assert here.cell("r", "c", record("lost"), "table_1").printed is None
     state(tmp_path / "other", "wiki", states=4)
-    there = Given(Results(()), expected, tmp_path / "other").cell("r", "c", ours, "table_1")
+    there = ReportInputs(Results(()), expected, tmp_path / "other").cell("r", "c", ours, "table_1")
     assert there.verdict == "not comparable at this size"
     assert there.why == "states 4 here, 9 in the paper; few"
 

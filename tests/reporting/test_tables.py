@@ -21,7 +21,7 @@ from longform.tables import (
     write_rows,
 )
 from longform_lab.reporting.estimates import Facts
-from longform_lab.reporting.pivot import Given, errors, mean_over_seeds, panels
+from longform_lab.reporting.pivot import ReportInputs, errors, mean_over_seeds, panels
 from longform_lab.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
 from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, OURS
 from tests.refusals import refuses
@@ -81,7 +81,7 @@ def test_what_is_comparable_is_decided_by_data(folder, rule, scale, why):
 
 
 def test_cells_have_the_printed_number_and_its_verdict(folder):
-    given = Given(Results([]), Expected("paper", CONTENT), folder)
+    given = ReportInputs(Results([]), Expected("paper", CONTENT), folder)
     found = given.cell(given.labels(MODEL, "system", "titles"), "Latent PPL", MODEL, "table_1")
     assert (found.row, found.printed, found.verdict) == ("GPT-2 small, with titles", 2.0, "differs")
     assert given.cell("x", "y", MODEL, "table_9").printed is None
@@ -96,7 +96,9 @@ def test_cells_have_the_printed_number_and_its_verdict(folder):
         "spare.0",
     ]
     record = Record("c", "accuracy", task="b2", value=0.61, low=0.58, high=0.63, units=50)
-    cell = Given(Results([]), expected, folder).cell("grid", "b2", record, "table", factor=100)
+    cell = ReportInputs(Results([]), expected, folder).cell(
+        "grid", "b2", record, "table", factor=100
+    )
     assert (cell.value, cell.printed, cell.verdict) == (61, 60.0, "within interval")
 
 
@@ -177,7 +179,7 @@ def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
         [record("other", 0.3), record("big", 0.02), record("big", 0.5, "ppl"), record("small", 0.4)]
     )
     columns = {"PPL": {"metric": "ppl"}, "share, %": {"metric": "share"}}
-    cells = Given(results, LABELLED, tmp_path).pivot(
+    cells = ReportInputs(results, LABELLED, tmp_path).pivot(
         columns, printed="table_1", rows=("system",), factor=100
     )
     assert [(c.row, c.column) for c in cells] == [
@@ -191,33 +193,33 @@ def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
 def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_path):
     results = Results([record("big", value, seed=seed) for seed, value in enumerate((0.01, 0.05))])
     asked = {"printed": "table_1", "rows": ("system",), "factor": 100}
-    whole, *seeds = Given(results, LABELLED, tmp_path).pivot({"share": {}}, **asked)
+    whole, *seeds = ReportInputs(results, LABELLED, tmp_path).pivot({"share": {}}, **asked)
     assert (
         whole.value == pytest.approx(3.0) and whole.low < 0 and whole.verdict == "within interval"
     )
     assert [c.row for c in seeds] == ["Big, seed 0", "Big, seed 1"] and all(c.detail for c in seeds)
     with pytest.raises(BadInput, match="name more fields"):
-        Given(Results([*results, results[0]]), LABELLED, tmp_path).pivot(
+        ReportInputs(Results([*results, results[0]]), LABELLED, tmp_path).pivot(
             {"share": {}}, rows=("system",)
         )
     results = Results(
         [record("big", value, "latent_ppl", seed=seed) for seed, value in enumerate((2.0, 8.0))]
     )
-    whole = Given(results, LABELLED, tmp_path).pivot({"PPL": {}}, rows=("system",))[0]
+    whole = ReportInputs(results, LABELLED, tmp_path).pivot({"PPL": {}}, rows=("system",))[0]
     assert whole.value == pytest.approx(4.0) and 0 < whole.low < 2
     assert whole.high * whole.low == pytest.approx(16, rel=1e-2)
 
 
 def test_exact_values_come_from_corpora_and_few_units_have_none(tmp_path):
     state(tmp_path, "wiki", truth=2.5)
-    cells = Given(Results([]), LABELLED, tmp_path).exact_rows(
+    cells = ReportInputs(Results([]), LABELLED, tmp_path).exact_rows(
         ["wiki", "wiki", "real"], "truth", "PPL"
     )
     assert [(c.row, c.value) for c in cells] == [("wiki, exact", 2.5)]
     tested = record("big", 0.5, difference=0.1, p_value=0.01, titles=True)
     few = Record("c", "share", "wiki", "small", difference=0.1, p_value=0.01, units=3)
     told = ["wiki, Big, with titles: minus real text's own score +0.10, p = 0.0100"]
-    assert Given(Results([]), LABELLED, Path()).comparisons([tested, few]) == told
+    assert ReportInputs(Results([]), LABELLED, Path()).comparisons([tested, few]) == told
 
 
 ACCURACIES = {"labels": {"critic": {"grid": "entity grid", "bb": "BBScore"}, "task": {"block_1": "blocks of 1"}},
@@ -225,7 +227,7 @@ ACCURACIES = {"labels": {"critic": {"grid": "entity grid", "bb": "BBScore"}, "ta
            "records": {"table": [{"printed": "ranker.{task}", "where": {"critic": "ranker", "metric": "accuracy"}},
                                  {"printed": "{critic}.{task}", "where": {"metric": "accuracy"}}]}}  # fmt: skip
 SCORED = Results([scored("bb"), scored("bb", variant="head_0"), scored("grid", value=0.5)])
-GIVEN = Given(SCORED, Expected("paper", ACCURACIES), Path())
+GIVEN = ReportInputs(SCORED, Expected("paper", ACCURACIES), Path())
 
 
 def test_rows_follow_the_labels_and_heads_and_seeds_are_in_the_csv(tmp_path):

@@ -15,7 +15,7 @@ from longform.evaluation.human_study import expected_share
 from longform.results import Record, Results
 from longform.tables import Cell, Table, cell, exact
 from longform_lab.reporting.estimates import select
-from longform_lab.reporting.pivot import SYSTEM, Given, beside
+from longform_lab.reporting.pivot import SYSTEM, ReportInputs, beside
 from longform_lab.study.tables import HUMAN, annotators, flip_rates
 
 COLUMNS = {
@@ -29,32 +29,32 @@ FEWEST_SYSTEMS = 3  # below which no correlation is given
 MOST = 30  # organisations that Table 18 shows
 
 
-def table_4(given: Given) -> Table:
+def table_4(inputs: ReportInputs) -> Table:
     """PPL, MAUVE and Latent PPL of data and of every system.
 
     Where annotators were asked, the share called coherent too, and correlations with it.
     """
     # 1. The measures, and how each goes with the annotators.
     where = {"critic": "human_study", "metric": "correlation", "task": "*"}
-    if "corpus" in given.where:
-        where["corpus"] = given.where["corpus"]
-    cells = given.pivot(COLUMNS, "table_04")
-    for record in select(given.results, where):
+    if "corpus" in inputs.where:
+        where["corpus"] = inputs.where["corpus"]
+    cells = inputs.pivot(COLUMNS, "table_04")
+    for record in select(inputs.results, where):
         cells.append(cell("r with Human, over systems, towards good", record.task, record))
     # 2. Who was asked, and how MAUVE comes out as it was published.
     measures, rule = "PPL, MAUVE and Latent PPL", "Human: nobody was asked"
-    if people := given.select(HUMAN):
+    if people := inputs.select(HUMAN):
         who = annotators(people)
         measures = f"PPL, MAUVE, Latent PPL and Human ({who})"
         rule = (
             f"Human: {who}; by the rule that they err from, a chain of section types is coherent "
             "or not"
         )
-    notes = [rule, *given.notes]
-    for record in given.select(COLUMNS["MAUVE"]):
+    notes = [rule, *inputs.notes]
+    for record in inputs.select(COLUMNS["MAUVE"]):
         details = record.details
         notes.append(
-            f"{given.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: "
+            f"{inputs.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: "
             f"{details['mauve']:.3f}, sd over {len(details['per_seed'])} seeds "
             f"{details['spread']:.3f}, smoothed {details['smoothed']:.3f}, "
             f"{details['buckets']} clusters"
@@ -101,14 +101,14 @@ def _values_by_system(records: Results) -> dict[System, float]:
     return {system: value for system, value in values.items() if value is not None}
 
 
-def table_18(given: Given) -> Table:
+def table_18(inputs: ReportInputs) -> Table:
     """Organisations of the articles called incoherent, most common first, pooled over systems."""
-    people = given.select(HUMAN)
+    people = inputs.select(HUMAN)
     # 1. How often each organisation was called incoherent, in all and by system.
     counts: Counter[tuple[str, ...]] = Counter()
     by_system: dict[tuple[str, ...], list[Cell]] = {}
     for record in people:
-        system = given.labels(record, "system", "titles")
+        system = inputs.labels(record, "system", "titles")
         for titles, number in record.details["incoherent"]:
             chain = tuple(titles)
             counts[chain] += number
@@ -122,7 +122,7 @@ def table_18(given: Given) -> Table:
     for chain in ranked:
         cells += by_system[chain]
     # 3. Those that the paper prints whole.
-    rows = given.expected["table_18"]["rows"]
+    rows = inputs.expected["table_18"]["rows"]
     printed = {tuple(row) for row in rows if None not in row}
     num_shared = len(printed & counts.keys())
     who = annotators(people)

@@ -11,7 +11,7 @@ from experiments.deng2022.report.pages import Mark, chain, drawn_article, label,
 from longform.errors import BadInput
 from longform.results import Record
 from longform.tables import COLOURS, Cell, Drawing, Figure, Files, Listing, Table, cell, exact
-from longform_lab.reporting.pivot import Given, beside
+from longform_lab.reporting.pivot import ReportInputs, beside
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}
 BLAMED = {"critic": "coreference", "metric": "ngram_attribution"}
@@ -37,29 +37,29 @@ UNSEEN = (
 )
 
 
-def table_7(given: Given) -> Table:
+def table_7(inputs: ReportInputs) -> Table:
     """Latent PPL of mentions of persons, for data and models, beside the exact value."""
-    records = given.select(LATENT)
+    records = inputs.select(LATENT)
     gold = "Latent PPL, gold chains"
-    cells = given.exact_rows(records.values("corpus"), "mention_latent_ppl", gold)
-    cells += given.pivot(COLUMNS, "table_07")
+    cells = inputs.exact_rows(records.values("corpus"), "mention_latent_ppl", gold)
+    cells += inputs.pivot(COLUMNS, "table_07")
     num_aside = max((record.excluded or 0 for record in records), default=0)
     persons = "persons of all articles, films alone in the paper"
     if num_aside:
         persons = f"up to {num_aside} articles set aside by the film filter"
-    notes = [*given.notes, *given.comparisons(records), READERS, persons]
+    notes = [*inputs.notes, *inputs.comparisons(records), READERS, persons]
     if len(records.where(system="random_mentions")):
         notes.append(UNSEEN)
     caption = "Table 7. Latent PPL of mentions of persons with 95 % intervals"
     return Table(caption, cells, notes, list(COLUMNS))
 
 
-def table_8(given: Given) -> Table:
+def table_8(inputs: ReportInputs) -> Table:
     """Latent PPL of mentions of persons by model size, models with titles, as in Table 8."""
-    cells = given.pivot({"Latent PPL": LATENT}, "table_08")
-    notes = given.comparisons(given.select(LATENT))
+    cells = inputs.pivot({"Latent PPL": LATENT}, "table_08")
+    notes = inputs.comparisons(inputs.select(LATENT))
     caption = "Table 8. Latent PPL of mentions of persons by model size, 95 % intervals"
-    return Table(caption, cells, [*given.notes, *notes])
+    return Table(caption, cells, [*inputs.notes, *notes])
 
 
 # Variants of records by what resolves coreference, and details of one by the column's name.
@@ -67,7 +67,7 @@ RESOLVERS = {"gold": "gold_repeated", "rules": "", "nearest mention": "nearest"}
 PARTS = {"muc": "MUC F1", "b3": "B³ F1", "ceafe": "CEAF-e F1"}
 
 
-def table_resolvers(given: Given) -> Table:
+def table_resolvers(inputs: ReportInputs) -> Table:
     """The same texts under three resolvers of coreference, a row for each (ours).
 
     Columns are the resolver's agreement with synthetic gold chains, and the Latent PPL that each
@@ -77,18 +77,18 @@ def table_resolvers(given: Given) -> Table:
     for resolver, variant in RESOLVERS.items():
         # 1. Agreement.
         agreement = {"critic": "coreference", "metric": "conll_f1", "variant": variant}
-        for record in given.select(agreement):
+        for record in inputs.select(agreement):
             cells.append(cell(resolver, "CoNLL F1", record))
             for key, name in PARTS.items():
                 f1 = record.details[key]["f1"]
                 cells.append(exact(resolver, name, f1, "", units=record.units))
         # 2. Latent PPL: the pivot has a row for each system, which becomes a column here.
         filters = {resolver: {**LATENT, "variant": variant}}
-        for of_system in given.pivot(filters, rows=("system", "titles")):
+        for of_system in inputs.pivot(filters, rows=("system", "titles")):
             column = f"Latent PPL, {of_system.row}"
             cells.append(replace(of_system, row=resolver, column=column))
     notes = [
-        *given.notes,
+        *inputs.notes,
         "entities mentioned once are left out by every reader; a mention counts by the place of "
         "its head word",
         "each critic is fitted on training text as its reader reads it; generated text has no "
@@ -102,12 +102,17 @@ def table_resolvers(given: Given) -> Table:
 
 
 def ngrams(
-    given: Given, table: str, kind: str, caption: str, header: Sequence[str], keys: Sequence[str]
+    inputs: ReportInputs,
+    table: str,
+    kind: str,
+    caption: str,
+    header: Sequence[str],
+    keys: Sequence[str],
 ) -> Listing:
     """5-grams that a record lists, and what it says of each (Tables 6, 15, 16 and 17).
 
     Args:
-        given: the choice of models.
+        inputs: the choice of models.
         table: of the paper, whose 5-grams are looked for among them.
         kind: under which records list them.
         caption, header: of the listing.
@@ -115,7 +120,7 @@ def ngrams(
     """
     rows: list[list[Any]] = []
     windows: set[tuple[str, ...]] = set()
-    for system, details in _details(given):
+    for system, details in _details(inputs):
         for entry in details[kind]:
             window = " ".join(label(symbol) or "∅" for symbol in entry["window"])
             row = [system, window]
@@ -123,16 +128,16 @@ def ngrams(
                 row.append(label(entry[key]) if key == "best" else entry[key])
             rows.append(row)
             windows.add(_paper_form(entry["window"]))
-    printed = {tuple(row["z"]) for row in given.expected[table]["rows"]}
+    printed = {tuple(row["z"]) for row in inputs.expected[table]["rows"]}
     note = f"of the paper's {len(printed)} 5-grams, {len(printed & windows)} are among these"
-    return Listing(caption, ["text", *header], rows, [*given.notes, note])
+    return Listing(caption, ["text", *header], rows, [*inputs.notes, note])
 
 
-def table_15(given: Given, **settings: Any) -> Listing:
+def table_15(inputs: ReportInputs, **settings: Any) -> Listing:
     """A random subset of the improbable 5-grams, with what the critic expected."""
-    listing = ngrams(given, **settings)
+    listing = ngrams(inputs, **settings)
     shares = []
-    for row, details in _details(given):
+    for row, details in _details(inputs):
         share = {}
         for side in ("judged", "real"):
             counts = details["rare_share"][side]
@@ -143,11 +148,11 @@ def table_15(given: Given, **settings: Any) -> Listing:
     return replace(listing, notes=[*listing.notes, f"improbable windows: {'; '.join(shares)}"])
 
 
-def _details(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _details(inputs: ReportInputs) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Of each model whose texts mention persons, what its records list."""
-    for record in given.select(BLAMED):
+    for record in inputs.select(BLAMED):
         if "rare_share" in record.details:
-            yield given.labels(record, "system", "titles"), record.details
+            yield inputs.labels(record, "system", "titles"), record.details
 
 
 def _paper_form(symbols: Sequence[str]) -> tuple[str, ...]:
@@ -188,22 +193,22 @@ def ngram_records(record: Record) -> list[Record]:
     return records
 
 
-def models_with_articles(given: Given) -> list[str]:
+def models_with_articles(inputs: ReportInputs) -> list[str]:
     """The models whose records carry articles to show, in the order of their labels."""
-    records = [record for record in given.select(BLAMED) if record.details.get("articles")]
-    return list(dict.fromkeys(record.system for record in given.ordered(records, "system")))
+    records = [record for record in inputs.select(BLAMED) if record.details.get("articles")]
+    return list(dict.fromkeys(record.system for record in inputs.ordered(records, "system")))
 
 
-def _articles(given: Given) -> list[tuple[str, str, list[Mark]]]:
+def _articles(inputs: ReportInputs) -> list[tuple[str, str, list[Mark]]]:
     """Id, text and marks of each article. Raises BadInput: no record carries one."""
     articles = []
-    for _, details in _details(given):
+    for _, details in _details(inputs):
         for article in details["articles"]:
             marks = [Mark(**mark) for mark in article["marks"]]
             articles.append((article["unit_id"], article["text"], marks))
     if not articles:
         raise BadInput(
-            f"{given.name}: no record carries an article; "
+            f"{inputs.name}: no record carries an article; "
             "read the texts of its system with their text kept"
         )
     return articles
@@ -215,9 +220,9 @@ def article_name(unit: str) -> str:
     return f"generated article {number}" if number.isdecimal() else unit
 
 
-def figure_5(given: Given) -> Figure:
+def figure_5(inputs: ReportInputs) -> Figure:
     """The worst article's beginning, its chain below it, the log probability of each symbol."""
-    unit, text, marks = _articles(given)[0]
+    unit, text, marks = _articles(inputs)[0]
     cells = []
     for number, mark in enumerate(marks):
         row = f"{number} {label(mark.symbol)}"
@@ -231,7 +236,7 @@ def figure_5(given: Given) -> Figure:
     return Figure(caption, cells, *chain(text, marks))
 
 
-def figures_10_13(given: Given) -> Files:
+def figures_10_13(inputs: ReportInputs) -> Files:
     """Four generated articles, mentions coloured by entity, improbable 5-grams circled.
 
     HTML pages, and a picture of the first.
@@ -240,7 +245,7 @@ def figures_10_13(given: Given) -> Files:
     drawings: dict[str, Drawing] = {}
     rows: list[list[Any]] = []
     links = ""
-    for number, (unit, text, marks) in enumerate(_articles(given)[:4], 10):
+    for number, (unit, text, marks) in enumerate(_articles(inputs)[:4], 10):
         # 1. Its page.
         name = f"figure_{number}"
         article = (f"Figure {number}: {article_name(unit)}", text, marks)
@@ -264,15 +269,15 @@ def figures_10_13(given: Given) -> Files:
     return Files(pages, listing, f"{links}\n", drawings)
 
 
-def figure_wrong_pronoun(given: Given) -> Figure:
+def figure_wrong_pronoun(inputs: ReportInputs) -> Figure:
     """Latent PPL as ever more pronouns get the wrong gender (ours, after section 5).
 
     Of mentions and of section titles.
     """
-    records = given.select({"metric": "score", "task": "*", "severity": "*"}, given.where)
+    records = inputs.select({"metric": "score", "task": "*", "severity": "*"}, inputs.where)
     cells = []
     for record in records:
-        critic = given.label("critic", record.critic)
+        critic = inputs.label("critic", record.critic)
         cells.append(cell(critic, f"severity {record.severity:g}", record))
     # A curve for each critic.
     curves = records.groups("critic").items()
@@ -281,7 +286,7 @@ def figure_wrong_pronoun(given: Given) -> Figure:
         axes = canvas.add_subplot()
         for ((critic,), of_critic), colour, mark in zip(curves, COLOURS, "os", strict=False):
             by_severity = sorted(of_critic, key=lambda record: record.severity or 0.0)
-            _draw_curve(axes, by_severity, given.label("critic", critic), colour, mark)
+            _draw_curve(axes, by_severity, inputs.label("critic", critic), colour, mark)
         axes.set(
             xlabel="share of pronouns with the wrong gender",
             ylabel="Latent PPL over that of the sound text",
@@ -294,7 +299,7 @@ def figure_wrong_pronoun(given: Given) -> Figure:
         "intervals, over that of the sound text; where all are wrong, pronouns agree with one "
         "another again"
     )
-    return Figure(caption, cells, draw, (4.2, 3.0), given.notes)
+    return Figure(caption, cells, draw, (4.2, 3.0), inputs.notes)
 
 
 def _draw_curve(axes: Any, records: Sequence[Record], name: str, colour: str, mark: str) -> None:

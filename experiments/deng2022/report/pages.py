@@ -21,7 +21,7 @@ from longform.statistics.markov_chain import END, FAILURE_PROBABILITY
 from longform.tables import GREY, TEXT_COLOURS, Cell, Drawing, Files, Listing, Table
 from longform.text.sentences import sentences
 from longform_lab.reporting.estimates import folder_of, select
-from longform_lab.reporting.pivot import SYSTEM, Given
+from longform_lab.reporting.pivot import SYSTEM, ReportInputs
 
 ENTITY_COLOURS = (*TEXT_COLOURS[:7], TEXT_COLOURS[9])  # without red, the colour of the improbable
 OTHERS = GREY  # entities beyond the number of colours
@@ -378,14 +378,14 @@ def escaped(text: str) -> str:
 
 
 def generated_articles(
-    given: Given, corpus: str, systems: Sequence[str], generated: int = 5, real: int = 2
+    inputs: ReportInputs, corpus: str, systems: Sequence[str], generated: int = 5, real: int = 2
 ) -> Files:
     """The share of derivable sentences of real text and of every system.
 
     Beside it are the first articles of each model, and real ones.
 
     Args:
-        given: the records.
+        inputs: the records.
         corpus: whose articles are shown.
         systems: the models, a page each; the first one's is ``articles.md``.
         generated: how many articles with titles, and how many without, of the first seed.
@@ -404,35 +404,39 @@ def generated_articles(
         "Shares of sentences and of words that the synthetic world could have written, with 95 % "
         "intervals"
     )
-    table = Table(caption, given.pivot(COLUMNS), [*notes, *given.notes])
+    table = Table(caption, inputs.pivot(COLUMNS), [*notes, *inputs.notes])
     pages: dict[str, str] = {}
     links = ""
-    scored = select(given.results, {**SHARE, "corpus": corpus}).values("system")
+    scored = select(inputs.results, {**SHARE, "corpus": corpus}).values("system")
     for system in [name for name in systems if name in scored] or systems:
         name = f"articles_{system}.md" if pages else "articles.md"
-        whose = f", {given.label('system', system)}" if pages else ""
-        pages[name] = _page_of_articles(given, corpus, system, generated, real)
+        whose = f", {inputs.label('system', system)}" if pages else ""
+        pages[name] = _page_of_articles(inputs, corpus, system, generated, real)
         links += f"\n[The first articles in full{whose}]({name})\n"
     return Files(pages, table, links)
 
 
-def _page_of_articles(given: Given, corpus: str, system: str, generated: int, real: int) -> str:
+def _page_of_articles(
+    inputs: ReportInputs, corpus: str, system: str, generated: int, real: int
+) -> str:
     """The first articles of a model with titles, without titles, and real ones, in Markdown."""
     shown: list[str] = []
     for titles, count in ((True, generated), (False, generated), (None, real)):
         writer = "data" if titles is None else system
-        shown += _shown_articles(given, corpus, writer, titles, count)
-    title = f"# {2 * generated} articles of {given.label('system', system)} beside {real} real ones"
+        shown += _shown_articles(inputs, corpus, writer, titles, count)
+    title = (
+        f"# {2 * generated} articles of {inputs.label('system', system)} beside {real} real ones"
+    )
     return "\n\n".join([title, LEGEND, *shown]) + "\n"
 
 
 def _shown_articles(
-    given: Given, corpus: str, system: str, titles: bool | None, count: int
+    inputs: ReportInputs, corpus: str, system: str, titles: bool | None, count: int
 ) -> list[str]:
     """The first articles of a system, each with the sentences that the grammar refuses in bold."""
     # 1. The record of the first training.
     fields = {**SHARE, "corpus": corpus, "system": system, "titles": titles}
-    records = select(given.results, fields)
+    records = select(inputs.results, fields)
     if not records:
         raise BadInput(
             f"no record has {fields}; run the stage that scores it, or change the exhibit's "
@@ -441,9 +445,9 @@ def _shown_articles(
     record = min(records, key=lambda record: -1 if record.seed is None else record.seed)
     # 2. Its texts, which must be those that were scored.
     if titles is None:
-        folder = folder_of(given.data / "corpora", corpus) or given.data / "corpora" / corpus
+        folder = folder_of(inputs.data / "corpora", corpus) or inputs.data / "corpora" / corpus
     else:
-        folder = generated_folder(given.data, record)
+        folder = generated_folder(inputs.data, record)
     documents = []
     for document in texts_in(folder):
         if document.split in ("test", "generated"):
@@ -457,7 +461,7 @@ def _shown_articles(
             )
     # 3. In Markdown.
     seed = "" if record.seed is None else f", seed {record.seed}"
-    name = given.labels(record, *SYSTEM) + seed
+    name = inputs.labels(record, *SYSTEM) + seed
     articles = []
     for number, document in enumerate(documents[:count]):
         articles.append(_article(f"{name}, article {number}", document, refused[document.id]))

@@ -2,7 +2,7 @@
 
 Tables 2, 3, 5 and 11, the classifier's calibration and errors, and appendix A.
 
-Each function makes one table or figure of what is :class:`Given`: ``select`` finds records, of the
+Each function makes one table or figure of what is :class:`ReportInputs`: ``select`` finds records, of the
 variant "" where a filter names none; ``pivot`` lays them out as cells, a row for each system, a
 column for each filter.
 """
@@ -28,7 +28,7 @@ from longform.results import Record, Results
 from longform.statistics.intervals import wilson
 from longform.tables import COLOURS, Cell, Figure, Table, exact
 from longform_lab.reporting.estimates import folder_of, of_records
-from longform_lab.reporting.pivot import SYSTEM, Given, errors, panels
+from longform_lab.reporting.pivot import SYSTEM, ReportInputs, errors, panels
 
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}
@@ -43,32 +43,32 @@ COLUMNS: dict[str, Mapping[str, Any]] = {
 }
 
 
-def titles(given: Given, printed: str, caption: str) -> Table:
+def titles(inputs: ReportInputs, printed: str, caption: str) -> Table:
     """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3, 5).
 
     Args:
-        given: the records.
+        inputs: the records.
         printed: name of the paper's table whose numbers stand beside ours.
         caption: without what is said of intervals.
     """
-    latent = given.select(LATENT)
-    cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN)
-    cells += given.pivot(COLUMNS, printed)
-    notes = [*given.notes, *given.comparisons(latent), _unknown_titles(given, latent)]
+    latent = inputs.select(LATENT)
+    cells = inputs.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN)
+    cells += inputs.pivot(COLUMNS, printed)
+    notes = [*inputs.notes, *inputs.comparisons(latent), _unknown_titles(inputs, latent)]
     # 1. Texts that have no end.
     cut_texts = []
     for record in latent:
         num_cut = record.details.get("cut")
         if num_cut:
             num_texts = (record.units or 0) + (record.excluded or 0)
-            cut_texts.append(f"{given.labels(record, *SYSTEM)}, {num_cut} of {num_texts}")
+            cut_texts.append(f"{inputs.labels(record, *SYSTEM)}, {num_cut} of {num_texts}")
     if cut_texts:
         notes.append(
             f"texts cut at the limit of length, whose end is not scored: {'; '.join(cut_texts)}"
         )
     # 2. What became of the articles that each system was asked for.
     for record in latent:
-        path = generated_folder(given.data, record) / "facts.json"
+        path = generated_folder(inputs.data, record) / "facts.json"
         if record.titles is None or not path.is_file():
             continue
         facts = read_json(path)
@@ -76,20 +76,20 @@ def titles(given: Given, printed: str, caption: str) -> Table:
         for key in ("documents", "failed", "redraws", "cut"):
             if key in facts:
                 counts.append(f"{facts[key]} {key}")
-        notes.append(f"{given.labels(record, *SYSTEM)}: {', '.join(counts)}")
+        notes.append(f"{inputs.labels(record, *SYSTEM)}: {', '.join(counts)}")
     return Table(f"{caption}, with 95 % intervals", cells, notes, list(COLUMNS))
 
 
-def _unknown_titles(given: Given, latent: Results) -> str:
+def _unknown_titles(inputs: ReportInputs, latent: Results) -> str:
     """A note: how many transitions are from or to a title that real text lacks, by system.
 
     Args:
-        given: the records.
+        inputs: the records.
         latent: those whose titles a classifier read from the text; beside them stand those with
             each text's own titles.
     """
     counts = []
-    for whose, records in (("read", latent), ("own", given.select(COLUMNS[OWN]))):
+    for whose, records in (("read", latent), ("own", inputs.select(COLUMNS[OWN]))):
         for of_system in records.groups(*SYSTEM).values():
             num_unknown = num_scored = 0.0
             for record in of_system:
@@ -98,13 +98,13 @@ def _unknown_titles(given: Given, latent: Results) -> str:
                     num_unknown += totals["unknown"]
                     num_scored += totals["transitions"]
             if num_unknown:
-                system = given.labels(of_system[0], *SYSTEM)
+                system = inputs.labels(of_system[0], *SYSTEM)
                 num_all = num_unknown + num_scored
                 counts.append(f"{system}, {whose} titles, {num_unknown:.0f} of {num_all:.0f}")
     return f"transitions not scored for an unknown title: {', '.join(counts) or 'none'}"
 
 
-def figure_sizes(given: Given) -> Figure:
+def figure_sizes(inputs: ReportInputs) -> Figure:
     """Word PPL and Latent PPL over the size of the network (ours, after Table 5).
 
     A line for each corpus, with and without titles.
@@ -115,16 +115,18 @@ def figure_sizes(given: Given) -> Figure:
         "without titles, with 95 % intervals; sizes and Latent PPL on log scales; points of one "
         "size stand side by side"
     )
-    draw = partial(_draw_size_panels, given=given, columns=columns)
-    return Figure(caption, given.pivot(columns), draw, (7.2, 3.6), given.notes)
+    draw = partial(_draw_size_panels, inputs=inputs, columns=columns)
+    return Figure(caption, inputs.pivot(columns), draw, (7.2, 3.6), inputs.notes)
 
 
-def _draw_size_panels(canvas: Any, given: Given, columns: Mapping[str, Mapping[str, Any]]) -> None:
+def _draw_size_panels(
+    canvas: Any, inputs: ReportInputs, columns: Mapping[str, Mapping[str, Any]]
+) -> None:
     """A panel for each perplexity, word PPL and then Latent PPL.
 
     Args:
         canvas: of the figure.
-        given: the records.
+        inputs: the records.
         columns: the filter of each panel's records, by the panel's name.
     """
     from matplotlib.ticker import LogLocator, NullLocator
@@ -133,7 +135,7 @@ def _draw_size_panels(canvas: Any, given: Given, columns: Mapping[str, Mapping[s
     for axes, (name, filters) in zip(
         canvas.subplots(1, len(columns)), columns.items(), strict=True
     ):
-        _draw_sizes(axes, given, given.select(filters))
+        _draw_sizes(axes, inputs, inputs.select(filters))
         axes.set_title(name)
     # 2. A logarithmic scale of Latent PPL, and one legend for both.
     latent = canvas.axes[-1]
@@ -145,12 +147,12 @@ def _draw_size_panels(canvas: Any, given: Given, columns: Mapping[str, Mapping[s
     canvas.legend(handles, labels, loc="outside lower center", ncols=3)
 
 
-def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
+def _draw_sizes(axes: Any, inputs: ReportInputs, records: Results) -> None:
     """A perplexity over sizes: a line for each corpus and setting of titles, real text dotted.
 
     Args:
         axes: of the panel.
-        given: its labels and its data folder, in which the networks are.
+        inputs: its labels and its data folder, in which the networks are.
         records: of one metric.
     """
     # 1. Sizes by corpus, whose vocabulary may be its own, and system, in thousands of parameters.
@@ -158,13 +160,13 @@ def _draw_sizes(axes: Any, given: Given, records: Results) -> None:
     for record in records:
         if record.titles is not None:
             of_corpus = sizes.setdefault(record.corpus, {})
-            of_corpus[record.system] = parameters(given.data, record) / 1000
+            of_corpus[record.system] = parameters(inputs.data, record) / 1000
     # 2. The lines.
     corpora = records.values("corpus")
     for number, corpus in enumerate(corpora):
         for has_titles in (True, False):
             of_line = records.where(corpus=corpus, titles=has_titles)
-            name = f"{given.label('corpus', corpus)}, {given.label('titles', has_titles)}"
+            name = f"{inputs.label('corpus', corpus)}, {inputs.label('titles', has_titles)}"
             stroke, marker = ("-", "o") if has_titles else ("--", "s")
             style = {"color": COLOURS[number], "ls": stroke, "marker": marker, "label": name}
             # Lines stand side by side, or their intervals would cover each other.
@@ -268,24 +270,24 @@ STATISTICS = {
 }
 
 
-def table_11(given: Given) -> Table:
+def table_11(inputs: ReportInputs) -> Table:
     """Articles per split, section types, section statistics of the validation split.
 
     Raises:
         BadInput: a corpus is not there.
     """
     cells, notes = [], []
-    for corpus in given.where.get("corpus", []):
-        folder = folder_of(given.data / "corpora", corpus)
+    for corpus in inputs.where.get("corpus", []):
+        folder = folder_of(inputs.data / "corpora", corpus)
         if folder is None:
             raise BadInput(
-                f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another"
+                f"{inputs.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another"
             )
         # 1. Ours, beside what the paper prints of the corpus.
-        facts = given.facts.of(corpus)
-        row = given.label("corpus", corpus)
+        facts = inputs.facts.of(corpus)
+        row = inputs.label("corpus", corpus)
         statistics: Any = facts.get("table_11") or _statistics(folder)
-        printed = _printed_statistics(given, corpus)
+        printed = _printed_statistics(inputs, corpus)
         for name, column in STATISTICS.items():
             printed_number = printed.get(f"table_11.{name}")
             cells.append(exact(row, column, statistics[name], "count", printed=printed_number))
@@ -314,10 +316,10 @@ def _statistics(folder: Path) -> Any:
     return corpus_statistics(Selection(documents, lengths, Counter()))
 
 
-def _printed_statistics(given: Given, corpus: str) -> dict[Any, float]:
+def _printed_statistics(inputs: ReportInputs, corpus: str) -> dict[Any, float]:
     """What the paper prints of a corpus, by our name of the fact, such as ``table_11.train``."""
     printed = {}
-    for number in given.expected.numbers:
+    for number in inputs.expected.numbers:
         if number.table != "table_11" or number.value is None:
             continue
         if (number.where or {}).get("corpus") == corpus:
@@ -366,17 +368,17 @@ class Bin:
         return Cell(row, column, self.share, *self.interval, int(self.sections))
 
 
-def title_calibration(given: Given) -> Figure:
+def title_calibration(inputs: ReportInputs) -> Figure:
     """Reliability of the title classifiers on test sections, a panel for each corpus.
 
     Accuracy and calibration error stand in the CSV.
     """
     # 1. The numbers of each corpus.
     critic = {"critic": "section_order"}
-    cells = given.pivot(MEASURES, rows=("corpus",), where={**critic, **given.where})
+    cells = inputs.pivot(MEASURES, rows=("corpus",), where={**critic, **inputs.where})
     panels_of: dict[str, list[Bin]] = {}
-    for record in given.select(critic, given.where, metric="calibration_error"):
-        row = given.labels(record, "corpus")
+    for record in inputs.select(critic, inputs.where, metric="calibration_error"):
+        row = inputs.labels(record, "corpus")
         details = record.details
         for column, name in (
             ("error expected by chance", "expected_by_chance"),
@@ -431,17 +433,17 @@ def _draw_calibration(canvas: Any, panels_of: Mapping[str, Sequence[Bin]], acros
     canvas.supylabel("share of correct titles")
 
 
-def inference_error(given: Given) -> Table:
+def inference_error(inputs: ReportInputs) -> Table:
     """Latent PPL before and after the classifier's errors are taken out.
 
     Beside it stand that of gold titles and, in rows named ``exact``, what that one tends to.
     """
     # 1. Exact values, and how the classifier errs.
     cells = []
-    notes = given.notes
-    corrected = given.select(LATENT, variant="corrected")
+    notes = inputs.notes
+    corrected = inputs.select(LATENT, variant="corrected")
     for record in corrected.where(system="data"):
-        row, details = given.labels(record, "corpus"), record.details
+        row, details = inputs.labels(record, "corpus"), record.details
         exact_value = details.get("exact_latent_ppl")
         if exact_value is not None:
             cells.append(exact(f"{row}, exact", "Latent PPL, gold titles", exact_value))
@@ -460,7 +462,7 @@ def inference_error(given: Given) -> Table:
         "Latent PPL, corrected": {**LATENT, "variant": "corrected"},
         "Latent PPL, gold titles": GOLD,
     }
-    cells += given.pivot(columns)
+    cells += inputs.pivot(columns)
     return Table(
         "Inference error: Latent PPL with the classifier's confusion matrix taken out", cells, notes
     )
@@ -478,7 +480,7 @@ TERMS = {
 }
 
 
-def appendix_a(given: Given) -> Table:
+def appendix_a(inputs: ReportInputs) -> Table:
     """Appendix A's three terms of log P(x), and the Latent NLL of a set of texts in two parts.
 
     The parts are the set's own diversity H(q) and its distance KL(q || prior) to the prior.
@@ -492,4 +494,4 @@ def appendix_a(given: Given) -> Table:
         "titles",
     ]
     caption = "Appendix A: the terms of log P(x), and the diversity that the Latent PPL leaves out"
-    return Table(caption, given.pivot(columns), notes)
+    return Table(caption, inputs.pivot(columns), notes)

@@ -20,7 +20,7 @@ from longform.files.artefacts import read_json
 from longform.results import Record
 from longform.tables import COLOURS, Cell, Figure, Listing, Table, exact, interval, short
 from longform_lab.reporting.estimates import folder_of, select
-from longform_lab.reporting.pivot import REAL_TEXT, SYSTEM, Given, errors
+from longform_lab.reporting.pivot import REAL_TEXT, SYSTEM, ReportInputs, errors
 from longform_lab.reporting.printed import INCOMPARABLE
 
 NLL = {"critic": "topics", "metric": "nll"}
@@ -38,31 +38,31 @@ LISTED = 20  # topics up to which the CSV and the cells have every covariance
 NAMED = 2  # words in a topic's name
 
 
-def table_9(given: Given) -> Table:
+def table_9(inputs: ReportInputs) -> Table:
     """Latent NLL of topic logits in nats per document.
 
     The printed numbers stand beside the posterior's mean, as released code scores.
     """
-    records = given.select(NLL)
-    cells = given.exact_rows(records.values("corpus"), "topic_latent_nll", next(iter(COLUMNS)))
-    notes = [*given.notes, *given.comparisons(records)]
+    records = inputs.select(NLL)
+    cells = inputs.exact_rows(records.values("corpus"), "topic_latent_nll", next(iter(COLUMNS)))
+    notes = [*inputs.notes, *inputs.comparisons(records)]
     if cells:
         notes.append(EXACT)
     num_without = max([record.excluded or 0 for record in records], default=0)
     notes.append(f"documents without a known word, at most in one row: {num_without}")
-    cells += given.pivot(COLUMNS, "table_09")
+    cells += inputs.pivot(COLUMNS, "table_09")
     caption = "Table 9. Latent NLL of topic logits, nats per document, with 95 % intervals"
     return Table(caption, cells, notes)
 
 
-def table_14(given: Given) -> Listing:
+def table_14(inputs: ReportInputs) -> Listing:
     """The documents with the largest T(x), worst first, each with its beginning.
 
     The paper's table is lost.
     """
     rows, notes = [], []
-    for record in given.select(NLL):
-        system = given.labels(record, *SYSTEM)
+    for record in inputs.select(NLL):
+        system = inputs.labels(record, *SYSTEM)
         outliers = record.details["outliers"]
         texts = record.details.get("outlier_texts") or [""] * len(outliers)
         for (unit, nats), text in zip(outliers, texts, strict=True):
@@ -93,41 +93,41 @@ class Covariance:
     matrix: np.ndarray
 
 
-def covariances(given: Given, title: str) -> Figure:
+def covariances(inputs: ReportInputs, title: str) -> Figure:
     """Covariances of topic logits (Figures 6, 8 and 9).
 
     Those of the data, of a model of it and of a model of another corpus.
 
     Args:
-        given: the records, of one corpus, one of real text among them.
+        inputs: the records, of one corpus, one of real text among them.
         title: begins the caption.
     """
     # 1. A panel for each system, and one for a model that another corpus trained, whose record is
     # of no system of the figure.
     off_domain: dict[str, Any] = {"variant": OFF_DOMAIN}
-    if "corpus" in given.where:
-        off_domain["corpus"] = given.where["corpus"]
+    if "corpus" in inputs.where:
+        off_domain["corpus"] = inputs.where["corpus"]
     records = {}
-    for record in given.select(NLL):
-        records[given.labels(record, "system", "titles")] = record
-    for record in select(given.results, {**NLL, **off_domain}):
-        records[given.labels(record, "variant")] = record
+    for record in inputs.select(NLL):
+        records[inputs.labels(record, "system", "titles")] = record
+    for record in select(inputs.results, {**NLL, **off_domain}):
+        records[inputs.labels(record, "variant")] = record
     panels = []
     for row, record in records.items():
         matrix = np.array(record.details["covariance_of_means"])
         panels.append(Covariance(row, record, matrix))
     # Real text has no setting of titles.
-    real = given.select(NLL, system="data", titles=None).one()
+    real = inputs.select(NLL, system="data", titles=None).one()
     reference = np.array(real.details["covariance_of_means"])
     # 2. The numbers.
     columns = {"Latent NLL (nats)": NLL}
-    cells = given.pivot(columns, "figures", ("system", "titles"))
-    cells += given.pivot(columns, "figures", ("variant",), off_domain)
+    cells = inputs.pivot(columns, "figures", ("system", "titles"))
+    cells += inputs.pivot(columns, "figures", ("variant",), off_domain)
     for panel in panels:
         if panel.record is not real:
             distance = float(np.linalg.norm(panel.matrix - reference))
             cells.append(exact(panel.row, "Frobenius distance to data", distance, ""))
-    names = topic_names(given.data, real.corpus)
+    names = topic_names(inputs.data, real.corpus)
     if len(reference) <= LISTED:
         for panel in panels:
             cells += _entries(panel, names)
@@ -141,7 +141,7 @@ def covariances(given: Given, title: str) -> Figure:
         f"the largest entry, {short(limit)} (the paper's are cut off at 5)."
     )
     draw = partial(_draw_covariances, panels=panels, names=names, order=order, limit=limit)
-    return Figure(caption, cells, draw, (2.5 * len(panels) + 2.0, 4.1), given.notes)
+    return Figure(caption, cells, draw, (2.5 * len(panels) + 2.0, 4.1), inputs.notes)
 
 
 def _entries(panel: Covariance, names: Sequence[str]) -> list[Cell]:
@@ -239,20 +239,20 @@ FAMILIES = ("hsmm", "transformer")  # what systems' names begin with
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 
 
-def table_1(given: Given) -> Table:
+def table_1(inputs: ReportInputs) -> Table:
     """Word PPL and Latent PPL of data, transformer and HSMMs, beside the exact values.
 
     The parse rate is the share that the oracle reads.
     """
     cells = []
-    for corpus in given.select(LATENT).values("corpus"):
+    for corpus in inputs.select(LATENT).values("corpus"):
         for column, fact in FACTS.items():
-            value = given.facts.number(corpus, fact)
+            value = inputs.facts.number(corpus, fact)
             if value is not None:
                 cells.append(exact("exact", column, value))
-    cells += given.pivot(TABLE_1, "table_01", SYSTEM[1:])
+    cells += inputs.pivot(TABLE_1, "table_01", SYSTEM[1:])
     caption = "Table 1. Synthetic language: word PPL and Latent PPL with 95 % intervals"
-    return Table(caption, cells, given.notes, list(TABLE_1))
+    return Table(caption, cells, inputs.notes, list(TABLE_1))
 
 
 @dataclass(frozen=True)
@@ -279,20 +279,20 @@ class Point:
         return self.word.printed, self.latent.printed
 
 
-def figure_latent_over_word(given: Given) -> Figure:
+def figure_latent_over_word(inputs: ReportInputs) -> Figure:
     """Latent PPL over word PPL of every model (ours, after section 3).
 
     Hollow points are the paper's, where our language has its size.
     """
-    cells = given.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
+    cells = inputs.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
     # 1. The two numbers of each model.
     numbers: dict[str, dict[str, Cell]] = {}
     for one in cells:
         if not one.detail and one.value is not None:
             numbers.setdefault(one.row, {})[one.column] = one
     families = {}
-    for record in given.select(LATENT):
-        families[given.labels(record, *SYSTEM[1:])] = _family(record.system)
+    for record in inputs.select(LATENT):
+        families[inputs.labels(record, *SYSTEM[1:])] = _family(record.system)
     points = []
     for row, by_column in numbers.items():
         if len(by_column) == len(FACTS):
@@ -306,7 +306,7 @@ def figure_latent_over_word(given: Given) -> Figure:
     if any(one.printed and one.verdict != INCOMPARABLE for one in cells):
         caption += "; hollow: as printed"
     draw = partial(_draw_points, points=points)
-    return Figure(caption, cells, draw, (5.4, 3.8), given.notes)
+    return Figure(caption, cells, draw, (5.4, 3.8), inputs.notes)
 
 
 def _family(system: str) -> int:
@@ -361,12 +361,12 @@ def _most_common_language(words: Sequence[str]) -> tuple[str, int]:
     return counts.most_common(1)[0] if counts else ("", 0)
 
 
-def table_10(given: Given) -> Listing:
+def table_10(inputs: ReportInputs) -> Listing:
     """The most probable words of each language of the mixture.
 
     Beside them stands which synthetic language they belong to.
     """
-    record = given.select(MIX_NLL, system="data").one()
+    record = inputs.select(MIX_NLL, system="data").one()
     top_words = record.details["top_words"]
     rows = []
     languages = set()
@@ -385,13 +385,13 @@ def table_10(given: Given) -> Listing:
     return Listing(caption, header, rows, notes)
 
 
-def _corner_names(given: Given) -> list[str]:
+def _corner_names(inputs: ReportInputs) -> list[str]:
     """What the corners of the simplex are.
 
     The language of most of a component's words, or its number.
     """
     names = [f"component {number}" for number in range(1, len(CORNERS) + 1)]
-    record = given.select(MIX_NLL, system="data").find()
+    record = inputs.select(MIX_NLL, system="data").find()
     if record is None:
         return names
     top_words = record.details.get("top_words", ())
@@ -401,13 +401,13 @@ def _corner_names(given: Given) -> list[str]:
     return names
 
 
-def figure_7(given: Given) -> Figure:
+def figure_7(inputs: ReportInputs) -> Figure:
     """Mixes of languages of sentences on the simplex, one panel per system.
 
     The dispersion stands there as a number.
     """
-    mixes = given.select(MIX)
-    corners = _corner_names(given)
+    mixes = inputs.select(MIX)
+    corners = _corner_names(inputs)
 
     def draw(canvas: Any) -> None:
         panels = canvas.subplots(1, len(mixes), squeeze=False)[0]
@@ -416,15 +416,15 @@ def figure_7(given: Given) -> Figure:
             dispersion = ""
             if record.value is not None:
                 dispersion = interval(record.value, record.low, record.high)
-            title = f"{given.labels(record, 'system')}\ndispersion {dispersion}"
+            title = f"{inputs.labels(record, 'system')}\ndispersion {dispersion}"
             axes.set_title(title)
 
     caption = (
         "Figure 7. Mixes of languages of sentences, a draw of the posterior each, over the simplex "
         "of three."
     )
-    cells = given.pivot(MIXTURES, rows=("system",))
-    notes = [*given.notes, *given.comparisons(mixes)]
+    cells = inputs.pivot(MIXTURES, rows=("system",))
+    notes = [*inputs.notes, *inputs.comparisons(mixes)]
     return Figure(caption, cells, draw, (3.0 * len(mixes), 3.1), notes)
 
 

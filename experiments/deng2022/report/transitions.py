@@ -16,7 +16,7 @@ from longform.results import Record
 from longform.statistics.intervals import wilson
 from longform.statistics.markov_chain import BEGIN, END, FAILURE_PROBABILITY
 from longform.tables import Cell, Figure, Files, Table
-from longform_lab.reporting.pivot import SYSTEM, Given, beside
+from longform_lab.reporting.pivot import SYSTEM, ReportInputs, beside
 
 RED = 0.05  # Figure 4 marks transitions with P_c below this; Table 12's threshold is another
 TOP_TITLES = 20  # Figure 4
@@ -104,10 +104,10 @@ def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
     return {"value": hits / trials, "low": low, "high": high, "units": int(trials)}
 
 
-def table_12(given: Given) -> Table:
+def table_12(inputs: ReportInputs) -> Table:
     """The most common improbable transitions of each system, in % of all between its sections."""
     cells: list[Cell] = []
-    for record in given.select(LATENT):
+    for record in inputs.select(LATENT):
         # 1. A column for each of its most common failures, and for each kind of them.
         failures = [step for step in transitions(record, ends=False) if step.failed]
         failures.sort(key=lambda step: (-step.count, step.name))
@@ -120,7 +120,7 @@ def table_12(given: Given) -> Table:
         where: dict[str, Any] = {"critic": "section_order"}
         for name in (*SYSTEM, "seed"):
             where[name] = getattr(record, name)
-        for cell in given.pivot(columns, "table_12", where=where, factor=100):
+        for cell in inputs.pivot(columns, "table_12", where=where, factor=100):
             row = f"{cell.row}: {cell.column}"
             cells.append(replace(cell, row=row, column="frequency, %"))
     note = (
@@ -130,14 +130,14 @@ def table_12(given: Given) -> Table:
     return Table(
         "Table 12. Section transition errors, % of transitions between sections",
         cells,
-        [*given.notes, note],
+        [*inputs.notes, note],
     )
 
 
 Edge = tuple[str, str]  # earlier and later title
 
 
-def figure_4(given: Given) -> Figure:
+def figure_4(inputs: ReportInputs) -> Figure:
     """P(z_m | z_{m-1}) of a model less that of real text, improbable transitions framed.
 
     On the most common titles. The paper draws a graph; the same numbers stand here in a matrix. A
@@ -146,8 +146,8 @@ def figure_4(given: Given) -> Figure:
     Raises:
         BadInput: the choice is not one model.
     """
-    model = given.select(LATENT).one()
-    real_steps = transitions(given.select(LATENT, system="data", titles=None).one())
+    model = inputs.select(LATENT).one()
+    real_steps = transitions(inputs.select(LATENT, system="data", titles=None).one())
     model_steps = transitions(model)
     # 1. The most common titles of both, and the differences between them.
     visits: Counter[str] = Counter()
@@ -171,7 +171,7 @@ def figure_4(given: Given) -> Figure:
     num_repeated = sum(earlier == later for earlier, later in framed)
     shown_titles = sorted({title for edge in edges for title in edge})
     caption = (
-        f"Figure 4. Section transitions of {given.labels(model, *SYSTEM)} less those of real text, "
+        f"Figure 4. Section transitions of {inputs.labels(model, *SYSTEM)} less those of real text, "
         f"{TOP_TITLES} most common titles at most, from row to column; differences of "
         f"{SHOWN_DIFFERENCE} and more as numbers, framed where the model is likelier and the "
         f"critic's probability is below {RED}. Of {len(framed)} framed transitions that the model "
@@ -257,25 +257,25 @@ def _draw_matrix(
     canvas.colorbar(shown, ax=axes, shrink=0.7, label=COLUMN)
 
 
-def article_page(given: Given, caption: str, kind: str) -> Files:
+def article_page(inputs: ReportInputs, caption: str, kind: str) -> Files:
     """The most improbable article of a kind, its bad transitions marked (Figure 1, Table 13).
 
     Args:
-        given: the choice of one model.
+        inputs: the choice of one model.
         caption: of the page.
         kind: "worst" or "repeating".
 
     Raises:
         BadInput: the texts that the scores were read from are not there.
     """
-    record = given.select(LATENT).one()
+    record = inputs.select(LATENT).one()
     articles = record.details[kind]
     if not articles:
-        return section_page(given.name, caption, "no such article in this set", [])
+        return section_page(inputs.name, caption, "no such article in this set", [])
     # 1. Its text.
     article = articles[0]
     unit = article["unit"]
-    folder = generated_folder(given.data, record)
+    folder = generated_folder(inputs.data, record)
     document = next((text for text in texts_in(folder) if text.id == unit), None)
     if document is None:
         raise BadInput(
@@ -295,4 +295,4 @@ def article_page(given: Given, caption: str, kind: str) -> Files:
     for title, text, log_prob in zip(titles, texts, article["log_probs"], strict=True):
         sections.append((title, text, math.exp(log_prob), likeliest[before]))
         before = title
-    return section_page(given.name, caption, unit, sections)
+    return section_page(inputs.name, caption, unit, sections)

@@ -20,7 +20,7 @@ REAL_TEXT = "0.3"  # the grey of what people wrote, in every figure
 
 
 @dataclass(frozen=True)
-class Given:
+class ReportInputs:
     """What a table or figure is drawn from.
 
     Attributes:
@@ -54,7 +54,7 @@ class Given:
         claims = self.expected.judged(self.results, self.data, self.name)
         return [claim.sentence() for claim in claims]
 
-    def of_system(self, system: str) -> "Given":
+    def of_system(self, system: str) -> "ReportInputs":
         """The same, restricted to one system."""
         choices = {**(self.expected.choices or {}), self.name: {**self.where, "system": system}}
         return replace(self, expected=replace(self.expected, choices=choices))
@@ -252,11 +252,13 @@ class Given:
         return tuple(position)
 
 
-def for_each_system(given: Given, systems: Sequence[str], draw: Callable[[Given, str], Any]) -> Any:
+def for_each_system(
+    inputs: ReportInputs, systems: Sequence[str], draw: Callable[[ReportInputs, str], Any]
+) -> Any:
     """A sheet that shows one system, drawn for each of several.
 
     Args:
-        given: the records.
+        inputs: the records.
         systems: the first of them has the exhibit's own folder.
         draw: draws the sheet of a system from its records alone.
 
@@ -265,15 +267,15 @@ def for_each_system(given: Given, systems: Sequence[str], draw: Callable[[Given,
         whose drawing says what is missing.
     """
     if not systems:
-        return draw(given, "")
+        return draw(inputs, "")
     first, *others = systems
-    sheet = draw(given.of_system(first), first)
+    sheet = draw(inputs.of_system(first), first)
     if not others:
         return sheet
     further = {}
     for system in others:
-        further[system] = (given.label("system", system), draw(given.of_system(system), system))
-    return Several(sheet, given.label("system", first), further)
+        further[system] = (inputs.label("system", system), draw(inputs.of_system(system), system))
+    return Several(sheet, inputs.label("system", first), further)
 
 
 def seed_suffix(record: Record) -> str:

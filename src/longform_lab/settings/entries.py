@@ -8,7 +8,7 @@ from longform.settings import Number, Settings, Task, parameter
 
 if TYPE_CHECKING:
     from longform.results import Record, Results
-    from longform_lab.reporting.pivot import Given
+    from longform_lab.reporting.pivot import ReportInputs
 
 STUDY = "The study that the corpus belongs to: its folder below ``data/corpora``."
 
@@ -146,11 +146,11 @@ class Sheet(Protocol):
 class Exhibit(Settings):
     """A kind of table or figure, with what an entry may say of it."""
 
-    def draw(self, given: "Given") -> Sheet:
+    def draw(self, inputs: "ReportInputs") -> Sheet:
         """Draw it.
 
         Args:
-            given: the records, what the paper printed, and the data folder.
+            inputs: the records, what the paper printed, and the data folder.
         """
         raise NotImplementedError
 

@@ -29,7 +29,7 @@ from longform.statistics.estimates import estimate
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.tables import Cell, Table
-from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.pivot import ReportInputs
 from longform_lab.reporting.printed import Expected
 from longform_lab.study import items
 from longform_lab.study.items import Study, load_study
@@ -386,7 +386,7 @@ def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
         records.append(
             Record("human_study", "coherent_share", system=source, details=details, **asdict(share))
         )
-    shares = human_study(Given(Results(records), EXPECTED, Path()))
+    shares = human_study(ReportInputs(Results(records), EXPECTED, Path()))
     # 3. Tests against the first, and the organisations called incoherent.
     tests = _tests_against_the_first(critic, statistics, seed)
     with_tests = replace(shares, cells=[*shares.cells, *tests])

@@ -15,7 +15,7 @@ from longform.evaluation.human_study import (
 )
 from longform.results import Record, Results
 from longform.tables import Cell, Table, cell, exact
-from longform_lab.reporting.pivot import SYSTEM, Given
+from longform_lab.reporting.pivot import SYSTEM, ReportInputs
 
 HUMAN = {"critic": "human_study", "metric": "coherent_share"}
 SIMULATED = "SIMULATED annotators of known error rates, no person took part"
@@ -26,25 +26,25 @@ def annotators(records: Results) -> str:
     return SIMULATED if any(record.details["simulated"] for record in records) else "annotators"
 
 
-def human_study(given: Given) -> Table:
+def human_study(inputs: ReportInputs) -> Table:
     """The table of a human study.
 
     Share coherent with both intervals, majority, alpha, kappa and mixed effects; what error rates
     predict where annotators are simulated.
     """
-    people = given.select(HUMAN)
+    people = inputs.select(HUMAN)
     cells: list[Cell] = []
     dropped: set[str] = set()
     for record in people:
-        cells += _cells_of_system(given.labels(record, *SYSTEM), record)
+        cells += _cells_of_system(inputs.labels(record, *SYSTEM), record)
         dropped.update(record.details["dropped"])
-    effects, note = _mixed_effects(given, people)
+    effects, note = _mixed_effects(inputs, people)
     names = ", ".join(sorted(dropped)) or "nobody"
     notes = [note, f"set aside by the attention checks, with every answer: {names}"]
     return Table(
         f"Human study: agreement and mixed effects ({annotators(people)})",
         [*cells, *effects],
-        [*notes, *given.notes],
+        [*notes, *inputs.notes],
     )
 
 
@@ -75,11 +75,11 @@ def _cells_of_system(row: str, record: Record) -> list[Cell]:
     return cells
 
 
-def _mixed_effects(given: Given, people: Results) -> tuple[list[Cell], str]:
+def _mixed_effects(inputs: ReportInputs, people: Results) -> tuple[list[Cell], str]:
     """Fixed effects and spreads, and a note on how they were fitted, or why they were not."""
     # 1. Verdicts with the system, the annotator and the article of each.
     values, systems, names, articles = [], [], [], []
-    details_of = {given.labels(record, *SYSTEM): record.details for record in people}
+    details_of = {inputs.labels(record, *SYSTEM): record.details for record in people}
     for system, details in details_of.items():
         for name, answers in zip(details["annotators"], details["answers"], strict=True):
             for unit, value in zip(details["unit_ids"], answers, strict=True):

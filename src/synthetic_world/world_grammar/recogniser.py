@@ -25,7 +25,7 @@ from synthetic_world.world_grammar.score import REFUSED
 from synthetic_world.world_grammar.slots import Slot, State
 
 NUMBERS = {"small": (3, 60, False), "height": (120, 990, False), "number": (1_000, 99_000, True)}
-# Of pages on towns, companies and studies: first start of an era, its last start, its length.
+# Years: an era of a town, company or study starts from FIRST_ERA to LAST_ERA and lasts ERA.
 FIRST_ERA, LAST_ERA, ERA = 1831, 1940, 45
 FILM_NOUNS = ("thing", "place", "person", "event")
 _PIECE = re.compile(r"(\{\w+\}|[^{},]+)(,?)")
@@ -40,9 +40,9 @@ class Node:
     Attributes:
         mask: topics and pages for which a sentence may come here.
         words: the next node by the next word or mark.
-        slots: what may fill a slot that comes next, and the node behind it.
-        exits: where a sentence goes on after a whole frame: the topics and pages for which it does,
-            the node, and the frame if it is a main clause, else nothing.
+        slots: for each slot that may come next, its possible fillers and the node behind it.
+        exits: where a sentence goes on once a whole frame has been read: (topics and pages for
+            which it does, next node, the frame if it is a main clause, else "").
     """
 
     __slots__ = ("exits", "mask", "slots", "words")
@@ -71,13 +71,13 @@ class Junctions:
 
 
 class Derivation(NamedTuple):
-    """What the grammar makes of a sentence.
+    """The result of reading a sentence with the grammar.
 
     Attributes:
-        frame: of its main or only clause; None where the world has no such sentence.
-        words: words and marks in it.
-        followed: so many of these, from the first on, begin a sentence of the world; a name or
-            phrase in a slot counts whole.
+        frame: of its main or only clause; None where the world cannot have written the sentence.
+        words: the number of words and marks.
+        followed: how many of these, from the first on, begin some sentence of the world; a name or
+            phrase in a slot counts as a whole or not at all.
     """
 
     frame: str | None
@@ -104,12 +104,13 @@ class Recogniser:
         self._compile()
 
     def read(self, sentence: str) -> Derivation:
-        """How the world could have written the sentence, or how far it could have."""
+        """Derive a sentence: its main clause's frame, or how many of its words can be followed."""
         # 1. Words and marks; an empty word where a blank or a mark has none before it.
         tokens: list[str] = []
         for piece in sentence.split(" "):
             tokens += (piece[:-1], piece[-1]) if piece.endswith((",", ".")) else (piece,)
-        # 2. The world capitalises whatever comes first, so that it may be of either case.
+        # 2. The world capitalises the first word, so that it is read both as it stands and with a
+        #    small letter. ``furthest`` is a list of one entry, so that the walk can raise it.
         first = tokens[0]
         furthest = [0]
         if first[:1] == first[:1].upper():
@@ -130,20 +131,19 @@ class Recogniser:
         state: State,
         furthest: list[int],
     ) -> str | None:
-        """The frame of the main clause from a node on.
-
-        Ways are tried in depth, and the first that ends with the sentence counts.
+        """Match the rest of a sentence from a node on, depth first; the first full match counts.
 
         Args:
-            tokens: of the whole sentence.
-            at: the next of them.
-            node: where the sentence stands in the trie.
+            tokens: words and marks of the whole sentence.
+            at: the index of the next token.
+            node: where in the trie the tokens before it lead.
             mask: topics and pages that remain possible.
-            state: what the sentence has said.
-            furthest: its one entry is raised to the last token that any way has reached.
+            state: what the sentence has said that later slots depend on.
+            furthest: one entry, which is raised to the highest index that any attempt reaches.
 
         Returns:
-            The frame, empty if it lies behind; None where no way ends with the sentence.
+            The main clause's frame, "" if it ended before this node; None where no path matches
+            all tokens.
         """
         furthest[0] = max(furthest[0], at)
         if node is self._end:
@@ -175,11 +175,17 @@ class Recogniser:
         return None
 
     def _some(self, mask: int) -> bool:
-        """Whether a mask has a topic and a page."""
+        """Whether a mask has at least one topic and at least one page."""
+        # Bits of pages lie above those of topics, so a mask with a page exceeds all topics.
         return bool(mask & self.topics) and mask > self.topics
 
     def _pages_of(self, kind: str = "", style: Style | None = None) -> int:
-        """All topics, and the pages of a kind, or of any, whose sections have a style, or any."""
+        """A mask of all topics and of the pages of one kind whose sections have one style.
+
+        Args:
+            kind: of pages; "" for all kinds.
+            style: of sections; None for all styles.
+        """
         mask = self.topics
         for bit, ((page_kind, _), page_style) in enumerate(
             self.styles.items(), len(self.vocabulary)
@@ -189,10 +195,10 @@ class Recogniser:
         return mask
 
     def _by_topic(self, words: Iterable[Iterable[str]]) -> dict[str, int]:
-        """All pages, and for each word the topics that have it.
+        """A mask for each word: all pages, and the topics whose tables have the word.
 
         Args:
-            words: of each topic, in their order.
+            words: the words of each topic, in the order of the topics.
         """
         masks: dict[str, int] = {}
         for topic, of_topic in enumerate(words):
@@ -201,7 +207,7 @@ class Recogniser:
         return masks
 
     def _shared_slots(self) -> dict[str, tuple[Slot, ...]]:
-        """What fills the slots that mean the same on every page, by their names."""
+        """The fillers of the slots that mean the same on every page, by the slot's name."""
         shared = self._word_slots()
         for name, (low, high, comma) in NUMBERS.items():
             shared[name] = (slots.number(low, high, self.all, comma),)
@@ -210,7 +216,10 @@ class Recogniser:
         return shared
 
     def _word_slots(self) -> dict[str, tuple[Slot, ...]]:
-        """What fills slots of words: those of any topic, and those of the sentence's topic."""
+        """The fillers of slots of words, by the slot's name.
+
+        Some slots take the same words for all topics, others the words of the sentence's topic.
+        """
         everywhere: dict[str, Iterable[str]] = {
             "look": lexicon.GENERIC_ADJECTIVES,
             "a_look": map(article, lexicon.GENERIC_ADJECTIVES),
@@ -236,7 +245,7 @@ class Recogniser:
         return by_name
 
     def _year_masks(self) -> dict[str, int]:
-        """The pages that may name each year."""
+        """A mask for each year: all topics, and the pages that may name the year."""
         masks: dict[str, int] = {}
         for kind in self._kinds():
             for year in map(str, _years(kind)):
@@ -244,11 +253,18 @@ class Recogniser:
         return masks
 
     def _kinds(self) -> list[str]:
+        """The kinds of pages of the domain, sorted."""
         return sorted({kind for kind, _ in self.pages})
 
     def _fact(self, kind: str, name: str) -> tuple[Slot, ...]:
-        """What fills the slot of a fact: every value that its relation may have on any page."""
+        """The fillers of the slot of a fact: every value that its relation may have on any page.
+
+        Args:
+            kind: of the page.
+            name: of the fact.
+        """
         relation = RELATIONS[kind][name]
+        # "number LOW HIGH" and the like for a number, else the name of a list of words.
         what, *limits = relation.value.split()
         if limits:
             low, high = map(int, limits)
@@ -262,15 +278,17 @@ class Recogniser:
         return _by_length(dict.fromkeys(shown, self.all))
 
     def _words_of_any_topic(self, slot: str) -> set[str]:
+        """The words that fill a slot in the tables of the topics, of all topics together."""
         words: set[str] = set()
         for topic in self.vocabulary:
             words.update(topic.tables[slot])
         return words
 
     def _title(self, kind: str, opening: bool) -> tuple[Slot, ...]:
-        """What fills the slot of a page's title.
+        """The fillers of the slot of a page's title.
 
-        In an opening a film's noun is of the sentence's topic, elsewhere of any.
+        In the opening sentence the noun of a film's title is a word of the sentence's topic; in
+        later sentences it may be of any topic.
         """
         nouns_of_topics = []
         for topic in self.vocabulary:
@@ -294,16 +312,16 @@ class Recogniser:
         kind: str = "",
         opening: bool = False,
     ) -> None:
-        """Add a frame to the trie.
+        """Add a frame to the trie: a path of its words and slots from a node, with an exit.
 
         Args:
-            root: where it begins.
-            source: its words and slots.
-            then: where a sentence goes on after it.
-            mask: topics and pages that have it.
-            persons: what fills its mentions.
+            root: the node where the frame begins.
+            source: its words and slots, separated by blanks.
+            then: the node where a sentence goes on after it.
+            mask: topics and pages that may use it.
+            persons: the fillers of its mentions, by the number of the person.
             main: the frame, if it is a main clause.
-            kind: of its page, where it states facts or the title.
+            kind: of its page, where it states a fact or the title.
             opening: whether it opens a page.
 
         Raises:
@@ -331,7 +349,16 @@ class Recogniser:
     def _after_slot(
         self, node: Node, name: str, persons: Persons, kind: str, opening: bool
     ) -> Node:
-        """The node behind a slot; equal slots behind a node are one."""
+        """The node behind a slot that follows a node, added unless the same slot is there.
+
+        Args:
+            node: the node before the slot.
+            name: of the slot: a person's number, ``T`` for the page's title, ``F_`` and a fact's
+                name, or a slot that is the same on all pages.
+            persons: the fillers of mentions, by the number of the person.
+            kind: of the page, for titles and facts.
+            opening: whether the frame opens a page.
+        """
         if name.isdigit():
             fillers = persons[int(name)]
             return node.slots.setdefault(fillers, (fillers, Node()))[1]
@@ -365,22 +392,42 @@ class Recogniser:
             self._add_facts(kind, between)
 
     def _add_second_clauses(self, between: Junctions) -> None:
-        """Clauses that a connective joins to a main clause."""
+        """Add each clause that a connective joins to a main clause, with its comma if it has one.
+
+        It may stand on any page, mentions nobody and ends the sentence.
+        """
         for sense, (connectives, _) in grammar.INSIDE.items():
             root = between.tail
             if sense in grammar.COMMA_SENSES:
                 root = root.words.setdefault(",", Node(self.all))
             for connective, clause in product(connectives, CLAUSES[sense]):
-                self._add(root, f"{connective} {clause.source}", between.stop, self.all, {})
+                self._add(
+                    root=root,
+                    source=f"{connective} {clause.source}",
+                    then=between.stop,
+                    mask=self.all,
+                    persons={},
+                )
 
     def _add_clauses_across(self, between: Junctions) -> None:
-        """Only clauses of sentences that open with a connective."""
+        """Add each sentence of one clause whose connective refers to the sentence before it.
+
+        "Moreover, ..." for each discourse sense, all its connectives with all its clauses. Such a
+        clause may stand on any page, mentions nobody and ends the sentence.
+        """
         for sense, (connectives, _) in grammar.ACROSS.items():
+            # "Therefore" introduces a result, where "because" within a sentence gives a cause.
             clauses = CLAUSES["result" if sense == "causal" else sense]
             for connective, clause in product(connectives, clauses):
                 opening = connective if connective == "yet" else f"{connective},"
-                source = f"{opening} {clause.source}"
-                self._add(self._start, source, between.stop, self.all, {}, main=clause.source)
+                self._add(
+                    root=self._start,
+                    source=f"{opening} {clause.source}",
+                    then=between.stop,
+                    mask=self.all,
+                    persons={},
+                    main=clause.source,
+                )
 
     def _add_leads_and_plain(self, style: Style, between: Junctions) -> None:
         """Add what may open a sentence of a section, and its main clauses without persons.
@@ -392,20 +439,27 @@ class Recogniser:
         mask = self._pages_of(style=style)
         for lead in style.leads:
             then = between.undated if lead.dated else between.led
-            self._add(self._start, lead.source, then, mask, {})
+            self._add(self._start, lead.source, then, mask, persons={})
         for frame in style.plain:
             for root in self._beginnings(frame, between):
-                self._add(root, frame.source, between.tail, mask, {}, main=frame.source)
+                self._add(root, frame.source, between.tail, mask, persons={}, main=frame.source)
 
     def _beginnings(self, frame: Frame, between: Junctions) -> list[Node]:
-        """Where a main clause may begin: one with a date does not follow a lead with one."""
+        """The nodes at which a main clause may begin: a dated one never follows a dated lead."""
         beginnings = [self._start, between.led]
         if not frame.dated:
             beginnings.append(between.undated)
         return beginnings
 
     def _add_predicates(self, style: Style, between: Junctions) -> None:
-        """Main clauses about persons; where they name two, a third may follow."""
+        """Add the main clauses of a style that are about persons.
+
+        Args:
+            style: its ``predicates`` are frames without their subject, by a mark and whether the
+                subject is plural. Mark "1" mentions the subject alone, "3" also what a second
+                person owns, any other a second person; after a second person a third may follow.
+            between: nodes at which a sentence goes on behind the clause.
+        """
         roles = self._roles[False]
         mask = self._pages_of(style=style)
         for (mark, many), frames in style.predicates.items():
@@ -419,9 +473,11 @@ class Recogniser:
                     self._add(root, source, then, mask, persons, main=source)
 
     def _add_openings(self, kind: str, between: Junctions) -> None:
-        """The first sentences of pages of a kind, by how many persons they mention.
+        """Add the first sentences of the pages of a kind.
 
-        Those with number 2 and 3 mention two, of whom the second of number 3 owns something.
+        A kind's openings are told apart by their index: 0 mentions nobody, 1 one person, 2 and 3
+        two (of 3 the second person owns something). Where pages are about a person, who is always
+        named first, opening 0 is never written.
         """
         roles = self._roles[True]
         described = self.world.kinds[kind]
@@ -435,10 +491,12 @@ class Recogniser:
             ends = [between.tail, between.third[True]] if number > 1 else [between.tail]
             source = frame.source
             for then in ends:
-                self._add(self._start, source, then, mask, persons, source, kind, opening=True)
+                self._add(
+                    self._start, source, then, mask, persons, main=source, kind=kind, opening=True
+                )
 
     def _add_facts(self, kind: str, between: Junctions) -> None:
-        """Sentences that state a fact of a page of a kind."""
+        """Add the sentences that state a fact of a page of a kind."""
         persons: Persons = {1: (self._roles[True]["one"],)}
         for (page_kind, _), style in self.styles.items():
             if page_kind != kind:
@@ -446,14 +504,18 @@ class Recogniser:
             mask = self._pages_of(kind) & self._pages_of(kind, style)
             for frame in (*style.facts, *style.own_facts):
                 source = frame.source
-                self._add(self._start, source, between.tail, mask, persons, source, kind)
+                self._add(self._start, source, between.tail, mask, persons, main=source, kind=kind)
 
 
-recogniser = cache(Recogniser)  # compiled once
+recogniser = cache(Recogniser)  # one for each name of a domain, compiled once
 
 
 def _by_length(masks: Mapping[str, int]) -> tuple[Slot, ...]:
-    """A slot for each number of words that a phrase may have, the shortest first."""
+    """Slots for phrases, one for each number of words that a phrase has, the shortest first.
+
+    Args:
+        masks: for each phrase the topics and pages that may use it, as bits.
+    """
     by_length = grouped(masks.items(), lambda item: len(item[0].split()))
     fillers = []
     for length in sorted(by_length):
@@ -462,8 +524,8 @@ def _by_length(masks: Mapping[str, int]) -> tuple[Slot, ...]:
 
 
 def _years(kind: str) -> range:
-    """Years that pages of a kind may name."""
-    if kind == "person":
+    """The years that pages of a kind may name, from the ranges of the facts that state years."""
+    if kind == "person":  # from the age of 18 of the earliest born to the latest death
         _, first_birth, _ = RELATIONS[kind]["birth_year"].value.split()
         _, _, last_death = RELATIONS[kind]["death_year"].value.split()
         return range(int(first_birth) + 18, int(last_death))
@@ -502,7 +564,7 @@ def _pages(world: Domain) -> list[tuple[str, str]]:
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Predictions:
-    """How the grammar derives each sentence.
+    """Read texts with the grammar of their domain: how it derives each sentence.
 
     Args:
         documents: texts.
@@ -511,8 +573,9 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
             domain.
 
     Returns:
-        For each sentence the ``frame`` of its main clause as a place in ``frame_names``, or
-        ``REFUSED``; its ``words``, and how many are ``followed``; all int32.
+        For each sentence of each text, int32: ``frame``, the index in ``frame_names`` of its main
+        clause, or ``REFUSED``; ``words``, its number of words and marks; ``followed``, how many of
+        these from the first on begin a sentence of the world.
 
     Raises:
         BadInput: the corpus is of no domain whose grammar is known.
@@ -533,7 +596,7 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
         for derivation in of_document:
             if derivation.frame is not None:
                 frames.add(derivation.frame)
-    # 2. Frames by number.
+    # 2. Frames by their index among the sorted names, as arrays.
     names = sorted(frames)
     numbers: dict[str | None, int] = {None: REFUSED}
     for number, frame in enumerate(names):

@@ -14,18 +14,19 @@ from longform.documents import Predictions, Unit, cut_texts
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.sum_scored import SumScored
 
-REFUSED = -1  # in place of a frame
+REFUSED = -1  # in place of a frame's index: the grammar does not derive the sentence
 LISTED = 5  # texts whose refused sentences a record lists
 
 
 @dataclass(frozen=True)
 class DerivedText(Unit):
-    """One text, a number per sentence: int32 (sentences,).
+    """One text, with a number for each sentence in every array: int32 (sentences,).
 
     Attributes:
-        frames: of its main clause, ``REFUSED`` where the grammar does not derive it.
-        words: words and marks.
-        followed: how many of them, from the first on, begin a sentence of the world.
+        frames: index of the frame of the sentence's main clause; ``REFUSED`` where the grammar does
+            not derive the sentence.
+        words: number of words and marks in the sentence.
+        followed: how many of these, from the first on, begin some sentence of the world.
     """
 
     frames: np.ndarray
@@ -54,7 +55,7 @@ class DerivableShare(
         return SufficientStatistics.of(units, ("derivable", "sentences", "excluded"), rows)
 
     def describe(self, units: Sequence[DerivedText]) -> Mapping[str, Any]:
-        """The places of the refused sentences in each of the first texts."""
+        """The indices of the underivable sentences in each of the first ``LISTED`` texts."""
         refused = {}
         for unit in units[:LISTED]:
             refused[unit.unit_id] = np.flatnonzero(unit.frames == REFUSED).tolist()
@@ -70,7 +71,7 @@ class FollowedShare(
     parts="sentences",
     blame=-1,
 ):
-    """Share of words that the grammar follows from the start of their sentence, over all texts.
+    """Share of words up to which each sentence begins like one of the world, over all texts.
 
     A text without words is excluded.
     """
@@ -86,9 +87,9 @@ class FollowedShare(
 
 
 def units_from_predictions(predictions: Predictions) -> list[DerivedText]:
-    """One unit a text.
+    """One unit for each text, with its arrays per sentence as :func:`recogniser.read` gives them.
 
-    Of a text that was cut at a limit of length without its last sentence, which has no end.
+    A text that was cut at a length limit loses its last sentence, which is unfinished.
     """
     units = []
     rows = predictions.rows("frame", "words", "followed")

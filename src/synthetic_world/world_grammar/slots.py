@@ -1,8 +1,8 @@
-"""What fills the slots of the world's frames, read instead of written.
+"""Matchers for the slots of the world's frames: words, numbers, titles of pages, mentions.
 
-Words, numbers, titles of pages, mentions of persons. A slot is a function that looks at the tokens
-from a place on and gives every way to fill it: how many tokens it takes, the topics and pages that
-remain possible (a set of bits), and what later slots have to know.
+A slot is a function that looks at the tokens from an index on and yields every way to fill it: how
+many tokens it takes, a mask of the topics and pages that may use what it read (a bit each), and the
+state that later slots depend on.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,12 +24,12 @@ DIGITS = 6  # of the longest number of the world
 
 
 class Person(NamedTuple):
-    """A mention that was read.
+    """A mention of a person in a sentence.
 
     Attributes:
-        genders: those that it may have.
-        names: in it.
-        object: whether it is a pronoun that is an object.
+        genders: the genders that the person may have.
+        names: the first and last names in the mention.
+        object: whether the mention is an object pronoun.
     """
 
     genders: tuple[str, ...]
@@ -44,7 +44,7 @@ class State(NamedTuple):
     persons: tuple[Person, ...] = ()
 
     def with_person(self, person: Person) -> "State | None":
-        """The state after a mention; None where the process of mentions cannot go on so."""
+        """The state after another mention; None where the world would not write that mention."""
         # 1. No name comes twice in a sentence.
         for other in self.persons:
             if not set(person.names).isdisjoint(other.names):
@@ -58,7 +58,12 @@ class State(NamedTuple):
 
 
 def _object_of_a_known_gender(persons: Sequence[Person], genders: Sequence[str]) -> bool:
-    """Whether an object pronoun has the gender of a person before it."""
+    """Whether an object pronoun has the gender of a person mentioned before it.
+
+    Args:
+        persons: the mentions of a sentence, in order.
+        genders: one choice of a gender for each.
+    """
     for number, person in enumerate(persons):
         if person.object and genders[number] in genders[:number]:
             return True
@@ -70,24 +75,31 @@ Slot = Callable[[Sequence[str], int, State], Fillings]
 
 
 def words(masks: Mapping[str, int], width: int = 1, year: bool = False) -> Slot:
-    """One of some words or phrases of one length.
+    """A slot that takes one of several words, or one of several phrases of the same length.
 
     Args:
-        masks: topics and pages that each goes with.
-        width: words of each.
-        year: whether they are years, the first of which the sentence remembers.
+        masks: for each word or phrase the topics and pages that may use it, as bits.
+        width: the number of words in each phrase.
+        year: whether they are years; the state then has the year, which ``later_year`` looks at.
     """
 
     def fill(tokens: Sequence[str], at: int, state: State) -> Fillings:
         text = tokens[at] if width == 1 else " ".join(tokens[at : at + width])
         if text in masks:
-            yield width, masks[text], state._replace(year=int(text)) if year else state
+            after = state._replace(year=int(text)) if year else state
+            yield width, masks[text], after
 
     return fill
 
 
 def number(low: int, high: int, mask: int, thousands: bool = False) -> Slot:
-    """A whole number from ``low`` to ``high``, spelt as the world spells it."""
+    """A slot that takes a whole number from ``low`` to ``high``, spelt as the world spells it.
+
+    Args:
+        low, high: the least and the greatest number.
+        mask: topics and pages that may use it, as bits.
+        thousands: whether it has commas between thousands.
+    """
 
     def fill(tokens: Sequence[str], at: int, state: State) -> Fillings:
         digits = tokens[at].replace(",", "")
@@ -100,23 +112,23 @@ def number(low: int, high: int, mask: int, thousands: bool = False) -> Slot:
 
 
 def later_year(mask: int) -> Slot:
-    """A year from 1 to 12 after the sentence's first."""
+    """A slot that takes a year 1 to ``LATER`` years after the sentence's first year."""
     return lambda tokens, at, state: number(state.year + 1, state.year + LATER, mask)(
         tokens, at, state
     )
 
 
 def title(kind: str, nouns: Mapping[str, int], mask: int) -> Slot:
-    """The title of a page of a kind: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``.
+    """A slot that takes a page's title: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``.
 
     Args:
         kind: of the page.
-        nouns: of a film's title, with the topics and pages that each goes with.
-        mask: topics and pages of other titles.
+        nouns: for each noun of a film's title the topics and pages that may use it, as bits.
+        mask: topics and pages that may use other titles.
     """
 
     def fill(tokens: Sequence[str], at: int, state: State) -> Fillings:
-        # Each end that the title may have; a company's may be its first word alone.
+        # Each index behind which the title may end; a company's may be its first word alone.
         following = tokens[at + 1 : at + 3]
         allowed = mask
         ends: list[int] = []
@@ -136,7 +148,10 @@ def title(kind: str, nouns: Mapping[str, int], mask: int) -> Slot:
 
 
 def _place_ends(tokens: Sequence[str], at: int) -> list[int]:
-    """Each end that the name of a place may have."""
+    """The indices behind each possible end of a place name that begins at ``at``.
+
+    ``Upper Aldburg`` or ``Aldburg``, and either after any number of ``Aldburg of``.
+    """
     ends = []
     while at < len(tokens):
         if tokens[at] in PREFIXES and tokens[at + 1 : at + 2] and tokens[at + 1] in PLACES:
@@ -151,12 +166,16 @@ def _place_ends(tokens: Sequence[str], at: int) -> list[int]:
 
 
 def mentions(mask: int, new: bool) -> dict[str, Slot]:
-    """The roles of persons: subjects by number, others, and owners.
+    """The slots for mentions of persons, by the role of the person in the sentence.
 
     Args:
-        mask: all topics and pages, with which a person goes.
+        mask: topics and pages that may mention a person: all of them.
         new: whether the sentence is the first of a document, where names are in full and pronouns
             mean persons of the sentence.
+
+    Returns:
+        ``one`` and ``many``: a singular and a plural subject; ``other``: another person, whose
+        pronoun is an object; ``own``: an owner, by a possessive pronoun alone.
     """
     subjects = {} if new else SUBJECT
     singular = {gender: subjects[gender] for gender in SINGULAR if gender in subjects}
@@ -178,18 +197,18 @@ def _mention(
     first: bool = False,
     object: bool = False,
 ) -> Slot:
-    """One role.
+    """The slot for mentions of persons in one role.
 
     Args:
         mask, new: as of :func:`mentions`.
-        genders: of persons that are named.
-        pronouns: by gender.
-        first: whether a pronoun opens the sentence, as a subject does.
-        object: whether a pronoun is an object.
+        genders: those that a person mentioned by name may have; none: names are not allowed.
+        pronouns: the role's pronoun for each gender.
+        first: whether a pronoun may stand only at the start of the sentence, as a subject does.
+        object: whether the role's pronoun is an object.
     """
 
     def persons_at(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, Person]]:
-        """Each reading of a person at a token: how many tokens it has, and who it is."""
+        """Each way to read a mention at a token: its number of tokens, and the person."""
         token = tokens[at]
         following = tokens[at + 1] if at + 1 < len(tokens) else ""
         # 1. A pronoun; in a new document somebody of its gender comes before it.

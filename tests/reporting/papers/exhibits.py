@@ -4,7 +4,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.pivot import ReportInputs
 from longform_lab.reporting.printed import read_expected
 from longform_lab.reports import drawn
 from tests.shape import files_of_scale, yaml_copy
@@ -23,7 +23,7 @@ def draw(expected, name, results, data, decoders=None, **settings):
         "reports",
         expected.paper,
         entry,
-        Given(results, expected, data, name, decoders or {}),
+        ReportInputs(results, expected, data, name, decoders or {}),
         **settings,
     )
 

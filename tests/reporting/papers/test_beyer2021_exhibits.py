@@ -14,7 +14,7 @@ from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.files.artefacts import write_corpus
 from longform.results import Results
-from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.pivot import ReportInputs
 from longform_lab.reporting.printed import Expected
 from longform_lab.reporting.verdicts import ABSENT, HOLDS, UNDECIDED, UNTESTABLE
 from tests.refusals import refuses
@@ -145,7 +145,7 @@ def test_regions_are_of_the_first_system_with_the_predicted_side_apart(tmp_path)
 def test_every_suite_is_a_task_of_the_group_and_on_the_human_sheet(tmp_path, capsys):
     (tmp_path / "corpora").mkdir()
     write_corpus(tmp_path / "corpora" / "toy", suites_to_corpus(SUITES))
-    given = Given(Results([]), Expected("beyer2021", {}), tmp_path)
+    given = ReportInputs(Results([]), Expected("beyer2021", {}), tmp_path)
     tasks = tmp_path / "tasks"
     command = ["export", "harness", str(tasks), str(tmp_path / "corpora" / "toy")]
     assert main(command) == 0

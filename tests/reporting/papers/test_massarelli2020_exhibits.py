@@ -18,7 +18,7 @@ from experiments.massarelli2020.report import (
 )
 from longform.critics.verifiability.reliability import CHOICES, read_answers
 from longform.results import Record, Results
-from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.pivot import ReportInputs
 from longform_lab.reporting.verdicts import HOLDS, UNTESTABLE
 from longform_lab.study.items import TEXTS
 from tests.refusals import refuses
@@ -82,7 +82,7 @@ RECORDS = [
     sheet(),
 ]
 RESULTS = Results(RECORDS)
-GIVEN = Given(RESULTS, EXPECTED, Path(), decoders=DECODERS)
+GIVEN = ReportInputs(RESULTS, EXPECTED, Path(), decoders=DECODERS)
 EXHIBITS = [
     "checker",
     "trade_off",
