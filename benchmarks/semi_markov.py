@@ -85,12 +85,13 @@ def _log_probabilities(logits: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(logits.astype(np.float32)).log_softmax(1)
 
 
+# A batch's summed log likelihood, and its gradients by the log transitions and the log joint.
 Gradients = tuple[float, torch.Tensor, torch.Tensor]
-Side = Callable[[Case, int], Gradients]
+Side = Callable[[Case, int], Gradients]  # computes these for the first sequences of a case
 
 
 def ours(case: Case, batch: int, workspace: Workspace | None = None) -> Gradients:
-    """Scaled factored scan with its hand-written backward pass."""
+    """Our scaled scan, with its hand-written backward pass, on a batch of sequences."""
     transitions, joint = case.tables
     total = LogPartition.apply(transitions, joint, case.indices[:batch], workspace)
     return _differentiated(total, transitions, joint)
@@ -163,9 +164,9 @@ def own_class(case: Case, batch: int) -> Gradients:
 
 
 def agreement(left: Gradients, right: Gradients) -> float:
-    """Largest relative distance of value and gradients.
+    """Largest relative difference of the values and of the gradients of two sides.
 
-    Of gradients relative to their largest entry.
+    A gradient's differences are relative to its largest entry.
     """
     gaps = [abs(left[0] - right[0]) / abs(right[0])]
     for ours, theirs in zip(left[1:], right[1:], strict=True):
@@ -189,9 +190,9 @@ def fastest(run: Callable[[], object]) -> float:
 
 
 def bytes_per_sequence(case: Case, batch: int) -> float:
-    """Memory that one more sequence costs us.
+    """Bytes that one more sequence of a batch costs our scan.
 
-    Traced array allocations of a batch over those of half of it.
+    The peak of traced allocations of a batch minus that of half of it, a sequence.
     """
     peaks = []
     for size in (batch // 2, batch):
@@ -204,7 +205,7 @@ def bytes_per_sequence(case: Case, batch: int) -> float:
 
 
 def saved_bytes(run: Callable[[], object]) -> float:
-    """What autograd saves for the backward pass of one call, each storage counted once."""
+    """Bytes that autograd saves for the backward pass of one call, each storage counted once."""
     sizes = {}
 
     def note(tensor: torch.Tensor) -> torch.Tensor:
@@ -219,14 +220,19 @@ def saved_bytes(run: Callable[[], object]) -> float:
 
 @dataclass(frozen=True)
 class Machine:
-    """What one thread can do at most, measured here: float32 GEMM and streaming memory."""
+    """The highest speeds of one thread, measured here.
+
+    Attributes:
+        flops: operations a second of a float32 matrix product.
+        bandwidth: bytes a second of a copy, read and written.
+    """
 
     flops: float
     bandwidth: float
 
     @classmethod
     def measured(cls) -> Machine:
-        """Best of several runs."""
+        """Measure this machine; the best of several runs counts."""
         square = torch.randn(1536, 1536)
         source = np.ones(30_000_000, np.float32)
         target = np.empty_like(source)
@@ -235,7 +241,7 @@ class Machine:
         return cls(2 * 1536**3 / gemm, 2 * source.nbytes / copy)
 
     def floor(self, states: int, batch: int) -> tuple[float, float, float]:
-        """Operations and bytes per token, and the seconds that they need at least.
+        """The least work of our scan: operations, bytes and seconds, each per token.
 
         Operations: three C x C products (forward, backward, transition counts) and three
         gather-multiply-adds of K rows. Bytes: four vectors written and read once, the table read
@@ -249,10 +255,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class Row:
-    """What is printed for one number of states.
+    """The results for one number of states.
 
-    Speeds are tokens per second, value and all gradients. ``ratio`` is against the lean scan,
-    ``ratio_tuned`` against its unbound variant, each at its best batch size.
+    Speeds are tokens per second for the value and all gradients. ``ratio`` is our speed over that
+    of the lean scan, ``ratio_tuned`` over that of its tuned variant, each at its best batch size.
+    ``class_`` is torch-struct's own class. ``floor_tokens_per_second`` is the speed at the
+    roofline, the highest that the machine allows.
     """
 
     states: int
@@ -276,34 +284,45 @@ class Row:
 
 
 def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
-    """One comparison: agreement first, then every side's best batch, then alternated rounds."""
-    # All sides compute the same.
+    """Compare the sides at one number of states.
+
+    Sides are ours and its two peers: ``lean``, torch-struct's scan as the authors use it, and
+    ``tuned``, our faster variant of that. torch-struct's own class is timed once, where its memory
+    allows.
+
+    Args:
+        states: number of states.
+        machine: the machine's measured limits.
+        batch: our number of sequences in a scan; peers run at their own best.
+        rounds: how often each side is timed; medians are reported.
+    """
+    # 1. All sides compute the same value and gradients.
     case, workspace = Case.random(states, max(batch, *PEER_BATCHES)), Workspace()
     reference = ours(case, 1)
     gap_of_lean = agreement(reference, lean(case, 1))
     gap_of_tuned = agreement(reference, tuned(case, 1))
-    # Each at its best batch, in turns.
+    # 2. Each at its best batch, timed in turns so that a slow moment of the machine meets all.
     batches = {lean: best_batch(lean, case), tuned: best_batch(tuned, case), ours: batch}
     works = {
         lean: partial(lean, case, batches[lean]),
         tuned: partial(tuned, case, batches[tuned]),
         ours: partial(ours, case, batch, workspace),
     }
-    works[ours]()
-    speeds: dict[Side, list[float]] = defaultdict(list)
+    works[ours]()  # untimed: it fills the workspace
+    speeds: dict[Side, list[float]] = defaultdict(list)  # tokens per second
     for _ in range(rounds):
         for side, work in works.items():
             speeds[side].append(batches[side] * TOKENS / seconds(work))
     medians = {side: statistics.median(values) for side, values in speeds.items()}
-    # What bounds them.
-    operations, moved, floor = machine.floor(states, batch)
-    bytes_of_class = _class_bytes(states)
+    # 3. The machine's limit for our scan.
+    operations, moved, floor_seconds = machine.floor(states, batch)  # each per token
+    class_bytes = _class_bytes(states)
     return Row(
         states=states,
         ratio=medians[ours] / medians[lean],
         ratio_tuned=medians[ours] / medians[tuned],
         bytes_per_sequence=bytes_per_sequence(case, batch),
-        fraction_of_roofline=medians[ours] * floor,
+        fraction_of_roofline=medians[ours] * floor_seconds,
         tokens_per_second=medians[ours],
         batch=batch,
         lean_tokens_per_second=medians[lean],
@@ -311,11 +330,11 @@ def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
         lean_bytes_per_sequence=saved_bytes(partial(lean, case, 1)),
         tuned_tokens_per_second=medians[tuned],
         tuned_batch=batches[tuned],
-        class_tokens_per_second=_class_speed(case, bytes_of_class),
-        class_bytes=bytes_of_class,
+        class_tokens_per_second=_class_speed(case, class_bytes),
+        class_bytes=class_bytes,
         operations_per_token=operations,
         bytes_per_token=moved,
-        floor_tokens_per_second=1 / floor,
+        floor_tokens_per_second=1 / floor_seconds,
         largest_disagreement=max(gap_of_lean, gap_of_tuned),
     )
 
@@ -334,13 +353,16 @@ def best_batch(peer: Side, case: Case) -> int:
 
 
 def _class_bytes(states: int) -> float:
-    """Bytes of the first merge of torch-struct's class: 512 padded positions, (KC)^3 a pair."""
+    """Bytes that torch-struct's class allocates in its first merge of neighbouring positions.
+
+    375 positions are padded to 512, which are 256 pairs with (K C)^3 float32 each.
+    """
     return 4.0 * 256 * (DURATIONS * states) ** 3
 
 
-def _class_speed(case: Case, bytes_of_class: float) -> float | None:
+def _class_speed(case: Case, class_bytes: float) -> float | None:
     """Tokens per second of torch-struct's class; None where it would need too much memory."""
-    if bytes_of_class >= CLASS_LIMIT:
+    if class_bytes >= CLASS_LIMIT:
         return None
     return TOKENS / seconds(lambda: own_class(case, 1))
 

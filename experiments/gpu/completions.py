@@ -6,27 +6,36 @@ are learnt and read on a processor afterwards, over MiniLM.
 
 from typing import Any
 
-from experiments.gpu.decoders import STEP
+from experiments.gpu.decoders import STEP_SECONDS
 from experiments.gpu.frame import READ_OPERATIONS, WEIGHT_BYTES
 from experiments.gpu.scale_job import SMOLLM2_WEIGHTS, ScaleJob, Stage
 
-SOURCES = 4  # decoders
-# Of the 2,059 sections of 658 cities that have more than two sentences, with SmolLM2's tokenizer:
-# tokens of the openings, tokens that are written, and steps in which batches of 256, shortest
-# first, get them; measured.
-OPENINGS, WRITTEN, STEPS = 120_715, 581_894, 6_082
+NUM_DECODERS = 4
+# Measured on the 2,059 sections of 658 cities that have more than two sentences, with SmolLM2's
+# tokenizer: the number of tokens in their openings, the number that a decoder writes, and the
+# number of steps, in each of which every text of a batch gets a token. A batch has 256 sections,
+# the shortest come first.
+OPENING_TOKENS, WRITTEN_TOKENS, NUM_STEPS = 120_715, 581_894, 6_082
 
 
 def writing() -> Stage:
-    """The completions of all sections by every decoder, one decoder after another."""
-    operations = SOURCES * READ_OPERATIONS * SMOLLM2_WEIGHTS * (OPENINGS + WRITTEN)
-    moved = SOURCES * STEPS * WEIGHT_BYTES * SMOLLM2_WEIGHTS
-    minutes = SOURCES * STEPS * STEP / 60
-    because = f"{SOURCES} times {STEPS} steps of {STEP * 1e3:.0f} ms (measured)"
-    return Stage("complete sources completions", operations, moved, minutes, because)
+    """The stage that completes all sections by every decoder in turn, with its estimated cost.
+
+    Every token costs ``READ_OPERATIONS`` for each weight, every step reads all weights once.
+    """
+    tokens = NUM_DECODERS * (OPENING_TOKENS + WRITTEN_TOKENS)
+    steps = NUM_DECODERS * NUM_STEPS
+    milliseconds = STEP_SECONDS * 1e3
+    return Stage(
+        "complete sources completions",
+        operations=READ_OPERATIONS * SMOLLM2_WEIGHTS * tokens,
+        moved=steps * WEIGHT_BYTES * SMOLLM2_WEIGHTS,
+        minutes=steps * STEP_SECONDS / 60,
+        because=f"{NUM_DECODERS} times {NUM_STEPS} steps of {milliseconds:.0f} ms (measured)",
+    )
 
 
-# What the tiny form overrides of the scale.
+# Parameters that the tiny form of the job, a rehearsal of minutes, changes in those of the scale.
 TINY_MODEL = "models/articles/wiki/smollm2_pretrained/without_titles/seed_1"  # MiniLM's stand-in
 TINY: dict[str, Any] = {
     "articles.models": ["smollm2_pretrained"],
@@ -59,6 +68,6 @@ JOB = ScaleJob(
         "read sources entity_grid",
         "score sources entity_grid",
     ),
-    texts={"texts_completions.tar.xz": "corpora/sources"},
-    not_tiny=("minilm",),
+    texts={"texts_completions.tar.xz": "corpora/sources"},  # archive: its folder below data/
+    not_tiny=("minilm",),  # the tiny form reads with TINY_MODEL in place of MiniLM
 )

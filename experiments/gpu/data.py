@@ -24,12 +24,12 @@ HOW = "fill the folder by `python -m experiments.gpu.pack FOLDER` and bring it (
 
 
 def parts_of(path: Path) -> list[Path]:
-    """The parts of a file that are there, in order."""
+    """The existing parts of a file, in order."""
     return sorted(path.parent.glob(f"{path.name}.part*"))
 
 
 def split(source: Path, target: Path) -> list[Path]:
-    """Write a file in parts of at most ``PART`` bytes; how many there are stands in their names."""
+    """Write a file in parts of at most ``PART`` bytes, named ``.partIofN``; return their paths."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for old in parts_of(target):
         old.unlink()
@@ -42,14 +42,14 @@ def split(source: Path, target: Path) -> list[Path]:
 
 
 def open_data(data: Path, weights: bool = True) -> None:
-    """Make ``raw`` of what travelled, where it is not complete yet.
+    """Unpack the texts and join the weights into ``raw``, unless they are there.
 
     Args:
-        data: the folder of what travelled.
-        weights: whether SmolLM2's have to be there.
+        data: the folder with the archive of texts and the parts of weights.
+        weights: whether SmolLM2's weights are needed.
 
     Raises:
-        BadInput: a part has not come yet.
+        BadInput: the archive or a part is missing.
     """
     raw = data / RAW
     if not raw.is_dir():
@@ -61,7 +61,7 @@ def open_data(data: Path, weights: bool = True) -> None:
 
 
 def join(parts: Sequence[Path], target: Path) -> None:
-    """Inverse of :func:`split`. Raises BadInput: a part is missing."""
+    """Join the parts that :func:`split` wrote to one file. Raises BadInput: a part is missing."""
     count = int(parts[0].name.rpartition("of")[2]) if parts else 1
     if len(parts) < count:
         present = [part.name.rpartition(".")[2] for part in parts]
@@ -74,7 +74,10 @@ def join(parts: Sequence[Path], target: Path) -> None:
 
 
 def compress(source: Path, archive: Path) -> None:
-    """The files of a folder as a tar, compressed quickly: half a gigabyte of text in a minute."""
+    """Pack a folder's files as a ``.tar.xz``.
+
+    The lowest level of compression takes half a gigabyte of text in a minute.
+    """
     with (
         atomic_write(archive) as fresh,
         lzma.open(fresh, "wb", preset=1) as packed,
@@ -86,7 +89,7 @@ def compress(source: Path, archive: Path) -> None:
 
 
 def extract(archive: Path, target: Path) -> None:
-    """Inverse of :func:`compress`."""
+    """Unpack an archive that :func:`compress` wrote to a folder."""
     with atomic_write(target) as fresh, tarfile.open(archive, "r:xz") as tar:
         fresh.mkdir(exist_ok=True)
         unpack(tar, fresh)

@@ -23,18 +23,18 @@ BRING = "bring the data"  # the part of a plan in which published texts and weig
 
 @dataclass(frozen=True)
 class Ceilings:
-    """The most that a device does: what shares of the peak are shares of."""
+    """The highest speeds of a device, which ``share_of_peak`` of a measurement refers to."""
 
     device: str
     flops: float  # operations a second of a large bfloat16 product (float32 where tiny)
     bandwidth: float  # bytes a second of a large copy, read and written
 
 
-NOMINAL = Ceilings("one H100, by its data", 8.0e14, 3.0e12)
+NOMINAL = Ceilings("one H100, by its data", flops=8.0e14, bandwidth=3.0e12)
 
 
 def measured_ceilings(device: torch.device, tiny: bool) -> Ceilings:
-    """Time a product of two large matrices and a copy of a large array; the best run counts."""
+    """Measure a device's ceilings: the best of eight products of large matrices, and of copies."""
     dtype = torch.float32 if tiny else torch.bfloat16
     width, length = (256, 2**20) if tiny else (8192, 2**31)
     left = torch.randn(width, width, dtype=dtype, device=device)
@@ -73,7 +73,7 @@ WEIGHT_BYTES = 4  # of a weight in float32, which a step of writing reads
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a job: what it costs at least, and what it will take by our assumptions."""
+    """A piece of a job, with the work that it has to do and the time that we predict."""
 
     name: str
     operations: float  # floating-point, padding left out
@@ -82,7 +82,7 @@ class Part:
     because: str  # how the minutes follow
 
     def floor(self, ceilings: Ceilings) -> float:
-        """Seconds that the larger of operations and bytes needs at least."""
+        """The least seconds that the part can take: operations or bytes, whichever takes longer."""
         return max(self.operations / ceilings.flops, self.moved / ceilings.bandwidth)
 
 
@@ -99,36 +99,46 @@ class Report:
     def add(
         self, name: str, seconds: float, *, operations: float = 0.0, moved: float = 0.0, **more: Any
     ) -> None:
-        """Write down a measurement and print it with its floor and its share of the peak.
+        """Add a measurement to the report and print it.
+
+        A measurement with operations or bytes also gets the least seconds that they need, and what
+        share of the measured seconds these are.
 
         Args:
+            name: of the part of the job.
             seconds: wall time.
             operations: floating-point operations that it needs, without padding.
             moved: bytes that it must read or write.
             more: further columns (tokens a second, ratios).
         """
         row: dict[str, Any] = {"part": name, "seconds": seconds}
-        floor = Part(name, operations, moved, 0.0, "").floor(self.ceilings)
-        if floor:
-            row |= {"floor_seconds": floor, "share_of_peak": floor / seconds}
+        part = Part(name, operations, moved, minutes=0.0, because="")
+        floor_seconds = part.floor(self.ceilings)
+        if floor_seconds:
+            row |= {"floor_seconds": floor_seconds, "share_of_peak": floor_seconds / seconds}
         row |= more
-        beside = self.neighbours()
-        if beside:
-            row["shared_with"] = beside
+        neighbours = self.neighbours()
+        if neighbours:
+            row["shared_with"] = neighbours
         self.rows.append(row)
         columns = [f"{key} {_short(value)}" for key, value in row.items() if key != "part"]
         print(f"{name}: {', '.join(columns)}", flush=True)
         self.write()
 
     def write(self) -> None:
-        """The file, whole or not at all."""
+        """Write the report's file, replacing it at once."""
         machine = {"ceilings": asdict(self.ceilings), "versions": versions()}
         write_json(self.path, rounded({**machine, **self.facts, "measured": self.rows}))
 
 
 @dataclass(frozen=True)
 class AtWork:
-    """A list of the processes of these jobs on this machine, so that each can name the others."""
+    """A list of the running processes of these jobs on this machine, as files named by process.
+
+    Attributes:
+        folder: of the list, the same for all processes.
+        name: of this process' job.
+    """
 
     folder: Path
     name: str
@@ -147,7 +157,7 @@ class AtWork:
         return self.folder / str(os.getpid())
 
     def others(self) -> list[str]:
-        """Names of the others that are still running."""
+        """The jobs of the other processes on the list that are still running, sorted."""
         names = []
         for path in self.folder.iterdir():
             process = int(path.name)
@@ -158,8 +168,9 @@ class AtWork:
 
 
 def _is_running(process: int) -> bool:
+    """Whether a process with this number exists."""
     try:
-        os.kill(process, 0)
+        os.kill(process, 0)  # signal 0 only asks
     except ProcessLookupError:
         return False
     except PermissionError:  # it runs for another user
@@ -172,7 +183,7 @@ def _short(value: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that decide speed, those that are installed."""
+    """The versions of Python and of those packages that decide speed and are installed."""
     numbers = {"python": platform.python_version()}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -182,18 +193,18 @@ def versions() -> dict[str, str]:
 
 @dataclass
 class Call:
-    """One call of a job.
+    """The settings of one run of a job on a machine that is lent for a limited time.
 
     Attributes:
         device: where it runs.
-        tiny: whether it is the job's tiny form.
+        tiny: whether it is the job's tiny form, a rehearsal.
         record: whether updates are recorded as CUDA graphs.
-        out: where results go.
-        state: where it saves what the next call goes on from.
-        deadline: when it has to end, of ``time.monotonic``.
+        out: the folder for results.
+        state: the folder with the state from which the next call resumes.
+        deadline: when it has to end, in seconds of ``time.monotonic``.
         report: of what it measures.
         small: whether it is the form that one processor core trains in minutes.
-        only: the one training to go on with, "NAME-SEED"; None: all in turn.
+        only: the one training to resume, "NAME-SEED"; None: all in turn.
     """
 
     device: torch.device

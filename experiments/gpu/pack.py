@@ -20,10 +20,10 @@ from longform_lab.real_files import needed_data, put_in_place
 
 
 def chosen(names: Sequence[str]) -> list[Any]:
-    """Jobs by their names, all that are scales without one.
+    """The jobs of these names; all jobs that are scales where no name is given.
 
     Raises:
-        BadInput: one that is no scale, and so reads no published texts.
+        BadInput: a job that is no scale, and so reads no published texts.
     """
     for name in names:
         if name not in SCALE_JOBS:
@@ -33,9 +33,10 @@ def chosen(names: Sequence[str]) -> list[Any]:
 
 
 def texts_of(jobs: Sequence[Any]) -> list[dict[str, str]]:
-    """The published files that jobs read, each once.
+    """The entries of ``data.yaml`` for the published texts that jobs read, each once.
 
-    Encoders are not among them: they read on this machine, after the texts have come back.
+    Entries with a package (encoders, other weights) are left out: encoders are needed on this
+    machine alone, after the texts have come back.
     """
     entries = {}
     for job in jobs:
@@ -46,10 +47,10 @@ def texts_of(jobs: Sequence[Any]) -> list[dict[str, str]]:
 
 
 def weights_below(folder: Path) -> Path:
-    """SmolLM2's file below a folder, else of the installed package.
+    """The path of SmolLM2's weights: below a folder, or else in the installed package.
 
     Raises:
-        BadInput: it is in neither.
+        BadInput: the file is in neither.
     """
     paths = sorted(folder.rglob(WEIGHTS.name))
     package = find_spec(SMOLLM2["package"])
@@ -65,12 +66,12 @@ def weights_below(folder: Path) -> Path:
     )
 
 
-def main(given: list[str] | None = None) -> int:
-    """Put the data into place, and say what travels."""
+def main(arguments: list[str] | None = None) -> int:
+    """Put the jobs' data into place and print the files that have to be sent to the machine."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu.pack", description=__doc__)
     parser.add_argument("folder", type=Path, help="where published files lie on this machine")
     parser.add_argument("jobs", nargs="*", metavar="JOB", help="for which jobs (all)")
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
     try:
         jobs = chosen(options.jobs)
         put_in_place(texts_of(jobs), DATA / RAW, options.folder)

@@ -23,9 +23,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from longform.statistics.random_streams import derived_seed, generator
 
 IGNORED = -100  # torch's label for "no loss here"
-ROUND = 32  # rows are padded to a multiple: a graph for each width that occurs
+ROUND = 32  # rows are padded to a multiple of it, so that few widths, and few graphs, occur
 PLAIN = 3  # updates of a width before it is recorded, in which libraries allocate what they need
-CHECK_WIDTH = 256  # rows of a validation batch on a GPU
+CHECK_WIDTH = 256  # texts of a validation batch
 # Ours: rounding parts two trainings by a few hundredths, updates on wrong texts by about 1.
 ALLOWED_GAP = 0.2
 # Ours, nats: two dropout masks part a small network's losses by about 0.01.
@@ -37,11 +37,11 @@ class Recipe:
     """How a network is trained.
 
     Attributes:
-        batch: texts of an update.
-        updates: of the training.
-        rate: peak of the learning rate.
-        warmup: updates over which it rises, linearly; then it falls with the square root of the
-            update.
+        batch: number of texts in an update.
+        updates: number of updates of the whole training.
+        rate: peak learning rate.
+        warmup: number of updates over which the rate rises linearly; then it falls as one over the
+            square root of the update's number.
         betas, weight_decay: AdamW's.
     """
 
@@ -53,9 +53,9 @@ class Recipe:
     weight_decay: float = 1e-4
 
     def rates(self, first: int, last: int) -> np.ndarray:
-        """Learning rates of updates ``first`` to ``last - 1``: fairseq's inverse square root.
+        """Learning rates of updates ``first`` to ``last - 1``, counted from 0; (last - first,).
 
-        Updates are counted from 0.
+        fairseq's ``inverse_sqrt`` schedule.
         """
         number = np.arange(first, last) + 1.0
         return self.rate * np.minimum(number / self.warmup, np.sqrt(self.warmup / number))
@@ -78,9 +78,11 @@ class Rows:
         return int(self.lengths.sum() - len(self.lengths))
 
     def batch(self, numbers: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Inputs and labels, int64 (batch, width - 1), of texts by number.
+        """Inputs and labels of a batch of texts, int64 (batch, width - 1) each.
 
-        There is no label beyond the end of a text.
+        Args:
+            numbers: indices of the texts, int64 (batch,).
+            width: tokens of a row; padding has the label ``IGNORED``.
         """
         ids = self.ids.index_select(0, numbers)[:, :width]
         sizes = self.sizes.index_select(0, numbers)
@@ -90,14 +92,19 @@ class Rows:
 
 
 def _rounded(length: int) -> int:
+    """A length rounded up to a multiple of ``ROUND``."""
     return -(-length // ROUND) * ROUND
 
 
 def gpt2_logits(network: Any, ids: torch.Tensor) -> torch.Tensor:
-    """Logits of a GPT-2 after every token, through its blocks alone.
+    """Logits of a GPT-2 after every token, (batch, length, vocabulary), from its blocks alone.
 
-    Its own ``forward`` builds a mask while a graph is recorded; without one the attention is causal
-    by itself, and what stands behind the end of a row reaches nothing before it.
+    Its own ``forward`` builds an attention mask, which cannot be recorded. Without a mask the
+    attention is causal, so the padding at the end of a row changes nothing before it.
+
+    Args:
+        network: GPT2LMHeadModel.
+        ids: token ids, int64 (batch, length).
     """
     body = network.transformer
     positions = torch.arange(ids.shape[1], device=ids.device)
@@ -171,11 +178,11 @@ class Training:
         self.rates = torch.zeros(0, device=self.device)
 
     def advance(self, updates: int) -> float:
-        """Make so many updates.
+        """Make a number of updates.
 
-        What they see is a function of the seed and the update's number, so that a training that was
-        cut off goes on alike from a saved state (dropout is seeded at each call: begin calls at the
-        same updates).
+        Texts and rates depend on the seed and the update's number alone, so that a training that
+        resumes from a saved state ends with the same weights. Dropout is seeded once a call, so
+        calls must begin at the same updates.
 
         Returns:
             The mean training loss in nats a token.
@@ -217,9 +224,14 @@ class Training:
         return numbers.reshape(-1, batch)
 
     def _fill(self, numbers: np.ndarray, rates: np.ndarray) -> None:
-        """Put what the next updates read where a recorded update looks for it.
+        """Put the texts' numbers and learning rates of the next updates into ``order``, ``rates``.
 
-        That is in place if there is room.
+        A recorded update reads fixed memory, so they are written in place; if there is no room, new
+        memory is allocated and the recordings are dropped.
+
+        Args:
+            numbers: indices of texts, (updates, batch).
+            rates: learning rates, (updates,).
         """
         updates, batch = numbers.shape
         if len(self.order) < updates:
@@ -231,7 +243,7 @@ class Training:
         self.rates[:updates] = torch.from_numpy(rates).float()
 
     def _step(self, width: int) -> None:
-        """One update; every tensor that outlives it is written in place."""
+        """Make one update; every tensor that outlives it is written in place, for recording."""
         numbers = self.order.index_select(0, self.counter)[0]
         inputs, labels = self.rows.batch(numbers, width)
         loss = self._loss(inputs, labels)
@@ -243,16 +255,21 @@ class Training:
         self.counter += 1
 
     def _loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Mean nats a token."""
+        """Mean cross-entropy in nats a token."""
         half = self.device.type == "cuda"
-        # A graph makes its own halves of the weights: a cache would have an earlier update's.
+        # Without autocast's cache each replay converts the weights of its own update to bfloat16.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=half, cache_enabled=False):
             logits = self.logits_of(self.network, inputs)
         return cross_entropy(logits.float().flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
 
     @torch.no_grad()
     def held_out_loss(self, rows: Rows, dropout: bool = False) -> float:
-        """Mean nats a token of other texts, without dropout or with one mask a batch."""
+        """Mean cross-entropy of other texts in nats a token.
+
+        Args:
+            rows: the texts.
+            dropout: whether dropout is on, with one mask for each batch.
+        """
         self.network.train(dropout)
         torch.manual_seed(derived_seed(self.seed, "held out", self.update))
         total = 0.0
@@ -273,7 +290,7 @@ class Training:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on from what :meth:`state` gave."""
+        """Load a state that :meth:`state` returned."""
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         for group in self.optimizer.param_groups:
@@ -282,10 +299,18 @@ class Training:
 
 
 def recording_gap(device: torch.device, record: Callable[[torch.device], "Recorder"]) -> float:
-    """How far recorded updates lead from launched ones, as a share of the way that these go.
+    """Relative distance between the weights after recorded and after directly launched updates.
 
-    It is near 0, or recording is broken. A small GPT-2 is trained twice on the same texts; rounding
-    alone may part the two.
+    A small GPT-2 is trained twice on the same texts for 40 updates, once launched kernel by kernel
+    and once replayed from CUDA graphs. Only rounding should differ, so the distance is near 0
+    (``ALLOWED_GAP``) unless recording is broken.
+
+    Args:
+        device: a GPU.
+        record: makes a recorder for the device.
+
+    Returns:
+        ||recorded - launched|| / ||launched - start||, norms over all weights.
     """
     # Texts and a network.
     rng = generator("recording gap")
@@ -298,11 +323,12 @@ def recording_gap(device: torch.device, record: Callable[[torch.device], "Record
     start = parameters_to_vector(untrained.parameters()).detach().clone()
     # The weights after a training of either kind.
     ends = []
+    recipe = Recipe(batch=4, updates=40, rate=1e-3, warmup=10)
     for recorder in (None, record(device)):
         network = copy.deepcopy(untrained)
-        training = Training(network, Rows(texts, device), Recipe(4, 40, 1e-3, 10), seed=0)
+        training = Training(network, Rows(texts, device), recipe, seed=0)
         training.recorder = recorder
-        for _ in range(2):
+        for _ in range(2):  # two calls, so that graphs of the first are replayed in the second
             training.advance(20)
         ends.append(parameters_to_vector(network.parameters()).detach())
     launched, recorded = ends
@@ -318,9 +344,13 @@ def _small_network(dropout: float) -> GPT2LMHeadModel:
 
 @dataclass(frozen=True)
 class MaskCheck:
-    """How far the losses of two replays of one update lie apart, in nats.
+    """The difference between the losses of two replays of one update, in nats.
 
-    They have the same texts and the same weights.
+    Texts and weights are the same in both, so only the dropout mask can differ.
+
+    Attributes:
+        with_dropout: the difference where the network has dropout.
+        without: the difference where it has none.
     """
 
     with_dropout: float
@@ -341,18 +371,19 @@ def mask_check(device: torch.device, record: Callable[[torch.device], "Recorder"
 
 
 def _gap_of_two_replays(device: torch.device, recorder: "Recorder", dropout: float) -> float:
-    """How far the losses of two replays of one recorded update lie apart, in nats.
+    """The difference between the losses of two replays of one recorded update, in nats.
 
     Args:
         device: a GPU.
-        recorder: of updates.
-        dropout: of the network; at 0 replays are equal.
+        recorder: records and replays the update.
+        dropout: probability of the network's dropout; at 0 replays are equal.
     """
     # 1. A training at rate 0, so that weights stay, on copies of one text, so that texts do too.
     text = [0, *(number % 19 + 1 for number in range(30)), 0]
     torch.manual_seed(0)
     network = _small_network(dropout).to(device)
-    training = Training(network, Rows([text] * 4, device), Recipe(4, 40, 0.0, 10), seed=0)
+    recipe = Recipe(batch=4, updates=40, rate=0.0, warmup=10)
+    training = Training(network, Rows([text] * 4, device), recipe, seed=0)
     training.recorder = recorder
     # 2. Updates until one is recorded.
     training.advance(PLAIN + 1)
@@ -370,9 +401,14 @@ def _gap_of_two_replays(device: torch.device, recorder: "Recorder", dropout: flo
 
 
 class Recorder:
-    """Runs work on a stream of its own.
+    """Runs work on a CUDA stream of its own, and replays work that repeats.
 
-    Work of a kind that came ``PLAIN`` times is recorded as a graph and replayed.
+    The first ``PLAIN`` times work of a kind is launched as it is; then it is recorded as a CUDA
+    graph, which is replayed from there on.
+
+    Attributes:
+        graphs: recorded work by its kind.
+        met: how often each kind was run.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -386,19 +422,19 @@ class Recorder:
         self.stream = torch.cuda.Stream(self.device)
 
     def begin(self) -> None:
-        """Let the work wait for what is queued."""
+        """Let the coming work wait for what is queued on the current stream."""
         self.stream.wait_stream(torch.cuda.current_stream(self.device))
 
     def finish(self) -> None:
-        """Let what is queued next wait for the work."""
+        """Let what the current stream is given next wait for the work."""
         torch.cuda.current_stream(self.device).wait_stream(self.stream)
 
     def run(self, kind: int, work: Callable[[], None]) -> None:
         """Do the work once.
 
         Args:
-            kind: names what of it never changes, such as the shape of its arrays.
-            work: that is done.
+            kind: equal for calls that differ in the content of their arrays alone, not in shape.
+            work: launches kernels.
         """
         self.met[kind] += 1
         if self.met[kind] <= PLAIN:
@@ -409,7 +445,7 @@ class Recorder:
         self.replay(self.graphs[kind])
 
     def plain(self, work: Callable[[], None]) -> None:
-        """Do it as it is."""
+        """Launch the work on the stream without recording it."""
         with torch.cuda.stream(self.stream):
             work()
 
@@ -421,10 +457,10 @@ class Recorder:
         return graph
 
     def replay(self, graph: Any) -> None:
-        """Carry out a graph."""
+        """Run a recorded graph on the stream."""
         with torch.cuda.stream(self.stream):
             graph.replay()
 
     def forget(self) -> None:
-        """Drop the graphs: memory that they read lies elsewhere now."""
+        """Drop all graphs, since memory that they read has been replaced."""
         self.graphs.clear()

@@ -35,11 +35,11 @@ DVC_YAML = Path("dvc.yaml")
 FOLDER = Path("data/code")
 SOURCE = Path("src")
 PIPELINE = "longform_lab"
-APART = (
-    # they say when a stage runs, not what it makes
+APART = (  # modules that no stage's hashes include
+    # These decide when a stage runs, not what it makes.
     f"{PIPELINE}.code",
     f"{PIPELINE}.source_code",
-    # of a critic's face on a person's own texts; stages give it units
+    # Through these a user's own texts reach a critic; stages never call them.
     "longform.critics.saving",
     "longform.critics.scores",
     "longform.critics.coreference.own_texts",
@@ -51,9 +51,13 @@ APART = (
 
 
 def code_file(words: Sequence[str]) -> str:
-    """The file below ``data/code`` of a stage's command.
+    """The file below ``data/code`` with the hashes of the code that a stage's command runs.
 
-    It is ``read/articles/topics.json`` of ``read articles topics``.
+    ``read articles topics`` has ``read/articles/topics.json``. Commands that run the same code
+    share a file, so names that make no difference are left out.
+
+    Args:
+        words: the stage and its names, as on the command line.
     """
     stage, *names = words
     if stage == "language_model":
@@ -68,21 +72,24 @@ def code_file(words: Sequence[str]) -> str:
 def entry_points(
     params: Mapping[str, Any], reports: Mapping[str, Any], tree: SourceTree
 ) -> dict[str, list[Request]]:
-    """The functions that each stage calls by name, its own among them.
+    """The functions and classes from which each stage's code is reached.
 
-    An entry that is wrong adds what can be made of it; its stage says what is wrong.
+    These are the stage's own function and the classes that its settings name in ``params.yaml``,
+    which no import in the code leads to. An entry with an error adds the classes that it names
+    rightly; the error is reported when its stage runs.
 
     Args:
         params: ``params.yaml``.
-        reports: of each paper the ``reports`` of ``experiments/<paper>/params.yaml``.
+        reports: for each paper the ``reports`` of ``experiments/<paper>/params.yaml``.
         tree: the package's source files.
 
     Returns:
-        By the file of :func:`code_file`, modules and names in them.
+        For each file of :func:`code_file` its requests: (module, name in it).
     """
     points: dict[str, list[Request]] = {}
 
     def add(module: str, words: Sequence[str], requests: Sequence[Request]) -> None:
+        """Add requests to those of the command ``words``, whose stage is in ``module``."""
         start = [(f"{PIPELINE}.__main__", EVERYTHING), (f"{PIPELINE}.{module}", words[0])]
         points.setdefault(code_file(words), [*start]).extend(requests)
 
@@ -122,27 +129,29 @@ def entry_points(
 
 
 def _of_kind(registry: Mapping[str, type[Settings]], entry: Mapping[str, Any]) -> Iterator[Request]:
-    """The class of settings that an entry chooses; none where its kind is wrong."""
+    """Yield the request of the class that an entry's kind names; nothing for an unknown kind."""
     settings = registry.get(str(entry.get(KIND)))
     if settings is not None:
         yield _request(settings)
 
 
 def _request(settings: type[Settings]) -> Request:
+    """The module and the name of a class of settings."""
     return settings.__module__, settings.__name__
 
 
 def _mappings(entries: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entries that are mappings themselves, by name."""
+    """Yield the name and value of each entry that is a mapping; nothing if ``entries`` is none."""
     for name, entry in entries.items() if isinstance(entries, dict) else ():
         if isinstance(entry, dict):
             yield str(name), entry
 
 
 def _models(settings: Mapping[str, Any]) -> list[str]:
-    """The language models of a study, those of its ladder of sizes too.
+    """The names of a study's language models, those of its ladder of sizes included.
 
-    None of what is no study.
+    Args:
+        settings: an entry of ``params.yaml``; one that is no study has no models.
     """
     models: list[str] = []
     for source in (settings, settings.get("sizes")):
@@ -155,19 +164,26 @@ def _models(settings: Mapping[str, Any]) -> list[str]:
 def _sampling(
     params: Mapping[str, Any], settings: Mapping[str, Any], model: str
 ) -> Mapping[str, Any]:
-    """The entry that says what writes a model's texts: its own, else the study's."""
+    """The settings of the sampler that writes a model's texts: the model's own, else the study's.
+
+    Args:
+        params: ``params.yaml``.
+        settings: the study's.
+        model: its name.
+    """
     entry = dict(_mappings(params.get("models"))).get(model, {})
     sampling = entry.get("sampling", settings.get("sampling"))
     return sampling if isinstance(sampling, dict) else {}
 
 
 def _of_predictions(entry: Mapping[str, Any]) -> Iterator[Request]:
+    """Yield the classes of the ``predictions`` that a critic's entry lists."""
     for _, settings in _mappings(entry.get("predictions")):
         yield from _of_kind(READINGS, settings)
 
 
 def _of_scores(entry: Mapping[str, Any]) -> Iterator[Request]:
-    """The settings of the metrics and evaluations that an entry lists."""
+    """Yield the classes of the metrics and evaluations that a critic's entry lists."""
     for kind, entries in _mappings(entry.get("scores")):
         registry: Mapping[str, type[Settings]] = METRICS
         if kind == "evaluations":
@@ -179,13 +195,18 @@ def _of_scores(entry: Mapping[str, Any]) -> Iterator[Request]:
 def _of_report(
     exhibits: Mapping[str, type[Settings]], entry: Mapping[str, Any]
 ) -> Iterator[Request]:
+    """Yield the classes of the tables and figures that a report's entry lists."""
     settings = dict(_mappings(entry.get("settings")))
     for exhibit in entry.get("exhibits") or ():
         yield from _of_kind(exhibits, {KIND: exhibit, **settings.get(exhibit, {})})
 
 
 def read_entry_points(home: Path, tree: SourceTree) -> dict[str, list[Request]]:
-    """The entry points of the parameters in a folder.
+    """The :func:`entry_points` of a folder's ``params.yaml`` and reports.
+
+    Args:
+        home: the folder of ``params.yaml`` and ``experiments``.
+        tree: the package's source files.
 
     Raises OSError or yaml.YAMLError: ``params.yaml`` is not there or is no YAML.
     """
@@ -202,10 +223,10 @@ def source_tree(folder: Path = SOURCE) -> SourceTree:
 
 
 def write(home: Path) -> int:
-    """Write a file for each stage below ``data/code``, in place of those that are there.
+    """Write the files of all stages' hashes below ``data/code``, after removing those there.
 
     Returns:
-        how many.
+        The number of files.
     """
     tree = source_tree(home / SOURCE)
     points = read_entry_points(home, tree)
@@ -219,22 +240,22 @@ def write(home: Path) -> int:
 
 
 def changed_since_written(words: Sequence[str], home: Path = Path()) -> list[str]:
-    """The files of a stage's code that are no more what ``data/code`` says.
+    """The source files of a stage whose hashes differ from those in ``data/code``.
 
-    DVC would write down for the stage the code of before.
+    If there are any, DVC would record for the stage a code that it did not run.
 
     Args:
         words: the stage's command.
         home: the folder of ``params.yaml`` and ``data``.
 
     Returns:
-        their names; none where ``data/code`` says nothing of the stage.
+        Their paths below ``src``, sorted; none where ``data/code`` has no file of the stage.
     """
     path = home / FOLDER / code_file(words)
     if not path.is_file():
         return []
     before: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    # Files are read only where one is newer.
+    # Hashes are computed only where a file is missing or newer than those in data/code.
     time = path.stat().st_mtime_ns
     files = [home / "params.yaml", *(home / SOURCE / name for name in before)]
     if all(file.is_file() and file.stat().st_mtime_ns <= time for file in files):

@@ -31,13 +31,13 @@ from longform.files.artefacts import atomic_write
 
 
 class Pipeline:
-    """The stages that some targets need.
+    """The stages that have to run for some targets, and the graph of them.
 
     Attributes:
-        stages: dependencies come first, else the order is that of ``dvc.yaml``; DVC's own order
-            differs from run to run.
-        needs: of each stage those right before it.
-        users: of each stage those right after it.
+        stages: dependencies first, otherwise in the order of ``dvc.yaml``; DVC's own order differs
+            from run to run.
+        needs: for each stage the stages whose outputs it reads.
+        users: for each stage the stages that read its outputs.
     """
 
     def __init__(self, repo: Repo, targets: Sequence[str]) -> None:
@@ -72,7 +72,11 @@ class Pipeline:
         return True
 
     def restore(self, stage: Stage) -> bool:
-        """Take the outputs from the run cache, or leave the stage without them, ready to run."""
+        """Restore a stage's outputs from the run cache, and record the stage.
+
+        Returns:
+            Whether the run cache had them; if not, old outputs are gone and the stage can run.
+        """
         stage.remove_outs(ignore_remove=False, force=False)
         with suppress(RunCacheNotFoundError):
             self.repo.stage_cache.restore(stage)
@@ -81,10 +85,11 @@ class Pipeline:
         return False
 
     def begin(self, stage: Stage) -> dict[str, Any]:
-        """Note what a stage is about to read.
+        """Hash a stage's dependencies, just before it runs.
 
         Returns:
-            what a worker needs: ``commands``, ``folder``, and the ``variables`` that DVC sets.
+            The arguments of ``run_commands``: ``commands``, ``folder``, and ``variables``, the
+            environment variables that DVC sets.
         """
         stage.save_deps()
         variables = {}
@@ -100,15 +105,17 @@ class Pipeline:
         It does what ``Stage.run`` and ``Stage.dump`` do.
 
         Raises:
-            BadInput: a dependency is not what it was when the stage began, so nobody knows which
-                state it read.
+            BadInput: a dependency changed while the stage ran, so that the stage may have read
+                either version.
         """
+        # Saving the dependencies hashes them anew, in place.
         before = {dependency: dependency.hash_info for dependency in stage.deps}
         stage.save_deps()
         for dependency in stage.deps:
             if dependency.hash_info != before[dependency]:
                 raise BadInput(f"{dependency} changed while it ran; run again")
-        # The run cache has no outputs that git keeps, such as tables.
+        # The run cache cannot restore an output that git keeps in place of DVC's cache, so a stage
+        # with one is left out of it. Metrics and plots, which git keeps too, are let through.
         outputs = [out for out in stage.outs if not (out.is_metric or out.is_plot)]
         stage.save(run_cache=all(out.use_cache for out in outputs))
         stage.commit()
@@ -134,18 +141,18 @@ class Pipeline:
 def opened(
     folder: Path, targets: Sequence[str], busy: Callable[[], None] | None = None
 ) -> Iterator[Pipeline]:
-    """The pipeline with DVC's lock held.
+    """Open a repository's pipeline while DVC's lock on it is held.
 
-    So there is one run per repository, and no other ``dvc`` is in the middle of a stage of it.
+    The lock allows one run per repository, and no other ``dvc`` in the middle of one of its stages.
 
     Args:
-        folder: The repository.
-        targets: Stages or files, as for ``dvc repro``.
-        busy: Called each time that another process holds the lock, before the next try; without it
+        folder: the repository.
+        targets: stages or files, as for ``dvc repro``.
+        busy: called each time that another process holds the lock, before the next try; without it
             there is one try.
 
     Raises:
-        DvcException: Another ``dvc`` is at work, or a file of the pipeline is wrong.
+        DvcException: another ``dvc`` is at work, or a file of the pipeline is malformed.
     """
     repo = Repo(str(folder))
     with closing(repo), _locked(repo, busy), repo.scm_context():
@@ -153,16 +160,16 @@ def opened(
         pipeline = Pipeline(repo, targets)
         outs = [out.fs_path for stage in pipeline.stages for out in stage.outs]
         with rwlock(repo.tmp_dir, repo.fs, "longform_lab.repro", [], outs, False):
-            # Raises if a `dvc repro` that has let go of the repository for its command reads or
-            # writes one of them.
+            # Taken only to raise where another `dvc repro`, which gives up the repository's lock
+            # while its command runs, reads or writes one of these outputs.
             pass
         yield pipeline
 
 
 def _remove_cut_readers(file: Path) -> None:
-    """Remove DVC's list of readers and writers where a kill has cut it.
+    """Remove DVC's list of readers and writers if it is not JSON.
 
-    DVC writes it in place, and one that is no JSON blocks every ``dvc``.
+    DVC writes the file in place, so a kill can truncate it, and then every ``dvc`` fails.
     """
     if not file.exists():
         return
@@ -174,7 +181,7 @@ def _remove_cut_readers(file: Path) -> None:
 
 @contextmanager
 def _locked(repo: Repo, busy: Callable[[], None] | None) -> Iterator[None]:
-    """DVC's lock of a repository, which the system takes from a process that dies."""
+    """Hold DVC's lock of a repository; the system releases it if the process dies."""
     with ExitStack() as stack:
         while True:
             try:
@@ -188,13 +195,16 @@ def _locked(repo: Repo, busy: Callable[[], None] | None) -> Iterator[None]:
 
 
 class _Memory:
-    """What was computed from a file or folder, until the file's time, size or inode moves."""
+    """A cache of values computed from files and folders.
+
+    A value holds until the time, size or inode of its file changes.
+    """
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, str], tuple[Any, Any]] = {}  # state and value
 
     def get(self, path: str, what: str, compute: Callable[[], Any]) -> Any:
-        """The value of that name for a path, computed where the path's state is another."""
+        """The value ``what`` of a path, computed if there is none for the path's present state."""
         state = _state(path)
         state_and_value = self._values.get((path, what))
         if state_and_value is None or state_and_value[0] != state:
@@ -219,9 +229,9 @@ def _state(path: str) -> tuple[Any, ...]:
 
 
 def _remember_hashes(dependencies: Iterable[Any], memory: _Memory) -> None:
-    """Hash a file or folder, and parse a parameter file, again only when its state moved.
+    """Let dependencies take hashes and parsed parameters from a cache.
 
-    What is compared with what stays DVC's business.
+    DVC decides as before what is compared with what; only the reading is spared.
     """
 
     def build(hashed: Any, odb: Any, path: str, fs: Any, hash_name: str, **others: Any) -> Any:
@@ -288,9 +298,10 @@ class LockText:
                 self._stages[name] = _formatted(name, record)
 
     def put(self, name: str, record: Mapping[str, Any]) -> None:
-        """Write the file with this stage; a new one comes after the one before it in the pipeline.
+        """Put a stage's record into the file, replacing the file at once.
 
-        A kill leaves the old file or the new one.
+        A stage that the file does not have yet is added behind the stage that precedes it in the
+        pipeline.
         """
         if name not in self._stages:
             self._stages = self._with_place_for(name)
@@ -300,8 +311,9 @@ class LockText:
             partial_file.write_text(text, encoding="utf-8")
 
     def _with_place_for(self, name: str) -> dict[str, str]:
-        """The texts of stages with an empty one for a new stage."""
+        """The texts of all stages, with an empty one where a new stage belongs."""
         names = list(self._stages)
+        # Behind the last of the stages that precede it in the pipeline and are in the file.
         index = 0
         for other in self._order[: self._order.index(name)]:
             if other in self._stages:
@@ -311,5 +323,5 @@ class LockText:
 
 
 def _formatted(name: str, record: Mapping[str, Any]) -> str:
-    """A stage's record as the lock file has it."""
+    """A stage's record as text in the form of the lock file."""
     return dumps_yaml({"stages": {name: dict(record)}}).removeprefix("stages:\n")

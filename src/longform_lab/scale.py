@@ -25,7 +25,7 @@ BUILT = ("scales/", "dvc.lock", "data/plots/", "data/scores/", "data/metrics/", 
 
 
 def make(name: str, root: Path, folder: Path) -> None:
-    """Bring a scale's folder up to date with the working tree; what was built there stays.
+    """Create a scale's folder, or update it from the working tree; what runs built there stays.
 
     Args:
         name: the scale.
@@ -39,7 +39,7 @@ def make(name: str, root: Path, folder: Path) -> None:
     files = parameters(name, root)
     folder.mkdir(parents=True, exist_ok=True)
     refuse_if_in_use(folder)
-    _copy_tree(root, folder, without=set(files))
+    _copy_tree(root, folder, excluded=set(files))
     for path, content in files.items():
         overrides = f"experiments/scales/{name}/overrides.yaml"
         header = f"# {path} with {overrides}; made by longform_lab.scale.\n"
@@ -58,29 +58,38 @@ def make(name: str, root: Path, folder: Path) -> None:
             link.symlink_to(os.path.relpath(raw, link.parent))
 
 
-def _copy_tree(root: Path, folder: Path, without: set[str]) -> None:
-    """Copy the files that git knows, those of ``without`` excepted; remove those that went."""
+def _copy_tree(root: Path, folder: Path, excluded: set[str]) -> None:
+    """Make the tracked files of a scale's folder those of the repository.
+
+    Args:
+        root: the repository.
+        folder: the scale's folder.
+        excluded: paths below ``root`` that are not copied: files that the scale writes itself.
+    """
     sources = tracked_files(root)
-    before = tracked_files(folder) if (folder / ".git").is_dir() else set()
-    for path in before - sources:
+    # 1. Remove files that the repository has no more. The two files that only a scale's folder has,
+    #    and what a run has built, stay.
+    targets = tracked_files(folder) if (folder / ".git").is_dir() else set()
+    for path in targets - sources:
         if str(path) not in (TARGETS, MADE_FROM) and not _is_built(path):
             (folder / path).unlink(missing_ok=True)
+    # 2. Copy the others. An equal file keeps its time, so that DVC need not read it again.
     for path in sources:
         source, target = root / path, folder / path
-        if _is_built(path) or str(path) in without or not source.is_file():
+        if _is_built(path) or str(path) in excluded or not source.is_file():
             continue
-        # An equal file keeps its time, so that DVC need not read it again.
         if not target.is_file() or target.read_bytes() != source.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
 
 
 def _is_built(path: Path) -> bool:
+    """Whether a path below a scale's folder is written by runs."""
     return str(path).startswith(BUILT)
 
 
 def _write_if_changed(path: Path, text: str) -> None:
-    """Write a text; a file that has it already keeps its time."""
+    """Write a text to a file; a file that has this text already keeps its modification time."""
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +97,7 @@ def _write_if_changed(path: Path, text: str) -> None:
 
 
 def refuse_if_in_use(folder: Path) -> None:
-    """Raise BadInput where a run, which reads a folder's code, holds the folder's DVC lock."""
+    """Raise BadInput while a run holds the folder's DVC lock: it still reads the folder's code."""
     lock = folder / ".dvc" / "tmp" / "lock"
     if not lock.is_file():
         return
@@ -112,7 +121,7 @@ def start_repository(folder: Path) -> None:
     }
     for key, value in settings.items():
         run_command(folder, ["git", "config", key, value])
-    # Where the cache lies is no part of a commit, whatever the working tree ignores.
+    # The path of the cache is local, so it is never committed, whatever .gitignore says.
     exclude = folder / ".git" / "info" / "exclude"
     exclude.parent.mkdir(exist_ok=True)
     exclude.write_text("/.dvc/config.local\n", encoding="utf-8")
@@ -127,7 +136,7 @@ def commit_all(name: str, folder: Path) -> None:
 
 
 def _commit(root: Path) -> str:
-    """The commit of a working tree, "-dirty" behind it where files differ; "" without commits."""
+    """The hash of a working tree's commit, with "-dirty" if files differ; "" without commits."""
     command = ["git", "rev-parse", "--quiet", "--verify", "HEAD"]
     if subprocess.run(command, cwd=root, capture_output=True).returncode != 0:
         return ""
@@ -138,8 +147,8 @@ def _commit(root: Path) -> str:
 def share_cache(root: Path, folder: Path) -> None:
     """Let the DVC project in ``folder`` use the cache of the one in ``root``.
 
-    It does what ``dvc config --local cache.dir`` does, so that a scale can be made where DVC is not
-    installed.
+    It writes the file that ``dvc config --local cache.dir`` would, so that a scale can be made
+    where DVC is not installed.
     """
     local = folder / ".dvc" / "config.local"
     local.parent.mkdir(exist_ok=True)
@@ -148,7 +157,7 @@ def share_cache(root: Path, folder: Path) -> None:
 
 
 def tracked_files(folder: Path) -> set[Path]:
-    """Files that git knows or would add, by their path below the folder."""
+    """The paths below a folder of all files that git tracks or would add."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = run_command(folder, command).split("\0")
     return {Path(name) for name in names if name}

@@ -33,7 +33,7 @@ PIPELINE = "dvc.yaml"
 
 
 def apply_overrides(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with a scale's overrides.
+    """A copy of parameters with a scale's overrides applied.
 
     Args:
         params: the parameters; they are not changed.
@@ -72,7 +72,7 @@ def _holder(params: dict[str, Any], path: list[str], key: str) -> dict[str, Any]
 
 
 def _merged(old: Any, new: Any) -> Any:
-    """A value with an override: mappings entry by entry, anything else replaced."""
+    """An old value with an override: mappings are merged entry by entry, all else is replaced."""
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         return new
     if KIND in new and new[KIND] != old.get(KIND):
@@ -84,12 +84,16 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 def extended_scales(name: str, root: Path) -> dict[str, dict[str, Any]]:
-    """The overrides of a scale by its name, after those of the scales that it extends.
+    """Read the overrides of a scale and of all scales that it extends, directly or indirectly.
+
+    Returns:
+        The content of ``overrides.yaml`` (with the key ``extends``) by the scale's name; the most
+        basic scale comes first, the named one last.
 
     Raises:
         BadInput: there is no such scale, or scales extend each other.
     """
-    from longform.files.artefacts import read_yaml  # which loads NumPy
+    from longform.files.artefacts import read_yaml  # here, since it loads NumPy
 
     chain: dict[str, dict[str, Any]] = {}
     next_name: str | None = name
@@ -107,7 +111,10 @@ def extended_scales(name: str, root: Path) -> dict[str, dict[str, Any]]:
 
 
 def key_of_scale(name: str, root: Path, key: str, default: Any) -> Any:
-    """The value of one of ``KEYS_OF_A_SCALE`` for a scale, or for the scale that it extends."""
+    """The value of one of ``KEYS_OF_A_SCALE`` for a scale.
+
+    The scale's own value replaces that of the scale that it extends; ``default`` is for neither.
+    """
     for overrides in reversed(extended_scales(name, root).values()):
         if key in overrides:
             return overrides[key]
@@ -115,13 +122,16 @@ def key_of_scale(name: str, root: Path, key: str, default: Any) -> Any:
 
 
 def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
-    """Every YAML file that a scale changes, by its path and with the scale's overrides.
+    """The content of every YAML file that a scale changes, with the scale's overrides applied.
 
-    ``params.yaml`` comes first and has the scale's name for claims. Where the scale shows other
-    tables or figures of a paper, or shows them from other scores, ``dvc.yaml`` has these as outputs
-    and dependencies of the paper's reports.
+    Where a scale changes the reports of a paper (other tables or figures, or other scores), the
+    outputs and dependencies of their stages in ``dvc.yaml`` are changed too.
+
+    Returns:
+        Contents by the file's path; ``params.yaml`` comes first and has under ``scale`` the name
+        that claims use for the scale.
     """
-    from longform.files.artefacts import read_yaml  # which loads NumPy
+    from longform.files.artefacts import read_yaml  # here, since it loads NumPy
 
     # 1. The overrides, scale by scale.
     params = read_yaml(root / PARAMS)
@@ -145,12 +155,12 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
     for paper, subjects in reports.items():
         for subject, report in subjects.items():
             stage = files[PIPELINE]["stages"][f"report_{paper}_{subject}"]
-            _show(stage, paper, report)
+            _set_outputs(stage, paper, report)
     return files
 
 
-def _show(stage: dict[str, Any], paper: str, report: Mapping[str, Any]) -> None:
-    """Let a report's stage write the report's tables and figures, and depend on its scores."""
+def _set_outputs(stage: dict[str, Any], paper: str, report: Mapping[str, Any]) -> None:
+    """Set a stage's outputs to the tables and figures of its report, and its scores as inputs."""
     stage["outs"] = [{folder: {"cache": False}} for folder in exhibit_folders(paper, report)]
     deps = [dep for dep in stage["deps"] if not dep.startswith("data/scores/")]
     stage["deps"] = deps + score_files(report)
@@ -162,7 +172,10 @@ def exhibit_folders(paper: str, report: Mapping[str, Any]) -> list[str]:
 
 
 def score_files(report: Mapping[str, Any]) -> list[str]:
-    """The files of records that a report reads; a study alone is a folder with a file a system."""
+    """The paths of the records that a report reads.
+
+    ``<study>/<critic>`` is a file; a study's name alone is a folder with a file for each system.
+    """
     paths = []
     for scores in report["scores"]:
         is_file = "/" in scores

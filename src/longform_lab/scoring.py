@@ -24,7 +24,7 @@ from longform_lab.score_entries import read_entries, records_of
 
 
 def score(experiment: Experiment, study: str, critic: str) -> None:
-    """Every metric, question and evaluation of a critic, for every corpus and system.
+    """Compute every metric, question and evaluation of a critic, for every corpus and system.
 
     Writes ``data/scores/<study>/<critic>.json``, and below ``data/metrics`` the values alone of
     those metrics that an entry shows.
@@ -40,17 +40,17 @@ def score(experiment: Experiment, study: str, critic: str) -> None:
 
 
 def metrics(records: Sequence[Record]) -> dict[str, Any]:
-    """Values alone, as ``dvc metrics show`` and ``dvc exp show`` print them; means over seeds.
+    """The values of records, means over seeds, as ``dvc metrics show`` prints them.
 
     Returns:
-        value by metric (and variant), in mappings by system, by corpus. A metric whose value for
-        one of the seeds is absent or no number is left out.
+        ``{corpus: {system: {metric or metric_variant: value}}}``. A metric that has no number for
+        one of the seeds is left out.
     """
     values_of_corpora: dict[str, Any] = {}
     fields = ("corpus", "system", "titles", "metric", "variant")
     without_task = Results(record for record in records if not record.task)
     for (corpus, model, titles, metric, variant), group in without_task.groups(*fields).items():
-        # A record over all seeds stands before those of single ones.
+        # A record over all seeds is used in place of those of single seeds.
         chosen = [record for record in group if record.seed is None] or list(group)
         values = []
         for record in chosen:
@@ -66,11 +66,11 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def ratings(experiment: Experiment, study: str, corpus: str) -> None:
-    """Every critic against people's ratings at once: correlations, which critic goes with people
-    better, and critics combined.
+    """Correlate the scores of all critics of a study with people's ratings of single texts.
 
-    Reads the values of single texts that critics wrote beside their scores; writes
-    ``data/scores/human_ratings/<corpus>.json``.
+    The records are correlations, differences between the correlations of two critics, and critics
+    combined by regression. Reads the values of single texts that critics wrote beside their scores;
+    writes ``data/scores/human_ratings/<corpus>.json``.
 
     Raises:
         BadInput: no critic of the study scored the rated texts, or the corpus has no ratings.
@@ -87,7 +87,7 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
         raise BadInput(
             f"ratings {name}: {len(scored)} critics, marks of the corpus: {'marks' in text.truth}"
         )
-    # 2. A column of values for each scorer, beside the ratings and what texts are about and by.
+    # 2. A column of values for each scorer, the ratings, and the source and writer of each text.
     document_ids = [document.id for document in text.documents]
     columns: dict[str, NDArray[np.float64]] = {}  # a value for each document, by scorer
     better_and_signature: dict[str, tuple[str, str]] = {}
@@ -107,7 +107,7 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
 
 
 def _column(record: Record, document_ids: Sequence[str]) -> NDArray[np.float64]:
-    """A critic's value of each document; NaN where it has none."""
+    """A critic's score of each document, float64 (documents,); NaN where it has none."""
     pairs = zip(record.details["unit_ids"], record.details["values"], strict=True)
     values = dict(pairs)
     column = np.full(len(document_ids), np.nan)
@@ -119,9 +119,9 @@ def _column(record: Record, document_ids: Sequence[str]) -> NDArray[np.float64]:
 
 
 def curve(experiment: Experiment, study: str) -> None:
-    """Word PPL and Latent PPL of every system, one system a line, for ``dvc plots``.
+    """Write the word PPL and latent PPL of every system, a line each, for ``dvc plots``.
 
-    Writes ``data/plots/systems.csv``.
+    Reads ``data/metrics/<study>``, writes ``data/plots/systems.csv``.
     """
     folder = experiment.data / "metrics" / study
     perplexities = read_json(folder / "perplexity.json")

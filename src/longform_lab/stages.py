@@ -21,7 +21,7 @@ from longform.errors import BadInput
 from longform_lab.experiment import Experiment
 from longform_lab.tracking import track
 
-STAGES = {  # stage -> the module of longform_lab that has it
+STAGES = {  # stage -> the module of longform_lab whose function of that name runs it
     **dict.fromkeys(
         ("corpus", "tokenizer", "language_model", "generate", "complete", "decode"), "texts"
     ),
@@ -35,9 +35,9 @@ TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h
 def keep_freed_memory() -> None:
     """Have the C library (glibc) keep freed memory for the next allocation.
 
-    A training step frees and takes tensors of megabytes over and over. Where memory goes back to
-    the kernel, it zeroes each page anew, which in a virtual machine was up to half of a training's
-    time.
+    A training step frees and allocates tensors of megabytes again and again. Memory that goes back
+    to the kernel is zeroed page by page before it is used again; in a virtual machine that was up
+    to half of a training's time.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
@@ -46,7 +46,11 @@ def keep_freed_memory() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse, run, and turn bad input into one sentence on standard error and exit status 2."""
+    """Run one stage from the command line.
+
+    Returns:
+        The exit status: 0, or 2 after bad input, which one sentence on standard error explains.
+    """
     parser = argparse.ArgumentParser(prog="python -m longform_lab", description=__doc__)
     parser.add_argument("stage", choices=STAGES)
     parser.add_argument(
@@ -58,12 +62,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--only",
         help="of language_model and generate: one system (gpt2-with_titles-seed_1), "
-        "which the whole stage finds finished then",
+        "so that a later run of the whole stage need not make it again",
     )
     options = parser.parse_args(arguments)
     keep_freed_memory()
     track()
-    # A stage is the function of its name; after the experiment it takes the names of the command.
+    # The function of a stage takes the experiment, then one argument for each name on the command
+    # line.
     module = importlib.import_module(f"longform_lab.{STAGES[options.stage]}")
     run = getattr(module, options.stage)
     parameters = list(inspect.signature(run).parameters)[1:]

@@ -58,7 +58,7 @@ IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 class Warm:
-    """The process that has libraries loaded, seen from a worker; it starts with the first stage.
+    """A worker's handle on the process with loaded libraries, which starts with the first stage.
 
     Args:
         environment: its environment variables.
@@ -72,12 +72,19 @@ class Warm:
     def run(
         self, arguments: Sequence[str], folder: str, environment: Mapping[str, str], log: str
     ) -> int | None:
-        """Run ``python -m longform_lab ARGUMENTS`` in a folder with ``src``.
+        """Have the process fork a child that does ``python -m longform_lab ARGUMENTS``.
 
-        Its output is added to the file ``log``.
+        The request goes to the process (:func:`serve`) as one line of JSON; the answer is a line
+        with the child's exit status.
+
+        Args:
+            arguments: the stage and its names.
+            folder: in which the child runs; it has the source below ``src``.
+            environment: the child's environment variables.
+            log: a file to which the child's output is added.
 
         Returns:
-            its exit status, or None where the process is gone.
+            The child's exit status; None where the process with the libraries has died.
         """
         request = {
             "arguments": list(arguments),
@@ -85,6 +92,7 @@ class Warm:
             "environment": dict(environment),
             "log": log,
         }
+        # 1. The process, which loads the libraries before it reads its first request.
         if self._process is None:
             command = [sys.executable, "-m", "longform_lab.workers", *self._libraries]
             pipes: dict[str, Any] = {
@@ -95,6 +103,7 @@ class Warm:
             self._process = subprocess.Popen(
                 command, env=self._environment, preexec_fn=die_with_parent, **pipes
             )
+        # 2. The request and its answer, empty where the process ends without one.
         assert self._process.stdin and self._process.stdout
         answer = ""
         with suppress(BrokenPipeError):
@@ -115,10 +124,14 @@ class Warm:
 
 
 def serve(libraries: Sequence[str]) -> None:
-    """Load the libraries, then fork a child for every request until standard input ends."""
+    """The process with loaded libraries: fork a child for every request on standard input.
+
+    Args:
+        libraries: modules that are imported first.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.dup(1)
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # so that what a library prints is not taken for an answer
     for library in libraries:
         importlib.import_module(library)
     gc.freeze()  # so that a child's collector does not copy what it shares
@@ -133,7 +146,12 @@ def serve(libraries: Sequence[str]) -> None:
 
 
 def _stage(request: Mapping[str, Any]) -> None:
-    """In the child: stand where a fresh process would stand, and run the stage."""
+    """Run a stage in the child, in the state that a fresh process would have.
+
+    Args:
+        request: ``arguments``, ``folder``, ``environment`` and ``log`` of :meth:`Warm.run`.
+    """
+    # 1. Streams, folder, environment and path.
     die_with_parent()
     nothing = os.open(os.devnull, os.O_RDONLY)
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -146,14 +164,14 @@ def _stage(request: Mapping[str, Any]) -> None:
     sys.argv = ["longform_lab", *request["arguments"]]
     sys.path[0] = request["folder"]
     sys.path.insert(1, os.path.join(request["folder"], "src"))
-    # The stage's own folder has the source that it runs.
+    # 2. Our own modules are imported anew, from the stage's own folder.
     for name in list(sys.modules):
         if name.split(".")[0] in PACKAGES:
             del sys.modules[name]
     runpy.run_module("longform_lab", run_name="__main__", alter_sys=True)
 
 
-# This worker's processes that run nothing; a worker of several threads runs as many at once.
+# Idle processes of this worker; a worker with several threads has one for each.
 _idle: list[Warm] = []
 
 
@@ -169,18 +187,19 @@ class Finished:
 def run_commands(
     commands: Sequence[str], folder: str, variables: Mapping[str, str], log: str
 ) -> Finished:
-    """Run commands one after the other, with one thread each, until one fails.
+    """Run a stage's commands in turn, with one thread each, until one fails.
 
-    It runs in a Dask worker. The process dies with the worker (on Linux), so that a stage that Dask
-    starts again does not meet itself.
+    Dask workers call it. A command's process dies with the worker (on Linux), so that a stage that
+    Dask starts again does not run twice at once.
 
     Args:
-        commands: as ``dvc.yaml`` has them.
+        commands: as in ``dvc.yaml``.
         folder: in which they run.
-        variables: of the environment, that DVC sets.
-        log: the file that gets what they print.
+        variables: environment variables that DVC sets.
+        log: the file for their output, emptied first.
     """
-    # The commands run as in this environment, up to the first that fails.
+    # 1. The environment of all commands.
+    # 1. The environment of all commands.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**dict.fromkeys(THREADS, "1"), **os.environ, **variables, "PATH": path}
     start = time.monotonic()
@@ -188,6 +207,7 @@ def run_commands(
     log_file = Path(log)
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_file.write_text("")
+    # 2. The commands; a stage runs in a child of the process with loaded libraries, if it can.
     for command in commands:
         warm_status = _run_warm(command, folder, environment, log)
         if warm_status is None:
@@ -201,8 +221,8 @@ def run_commands(
 
 
 def _run_in_shell(command: str, folder: str, environment: Mapping[str, str], log: Path) -> int:
-    """Exit status of a command; what it prints is added to a file."""
-    # A plain command takes the place of its shell, so that a signal reaches it.
+    """Run a command in a shell, its output added to a file; return its exit status."""
+    # A command without shell syntax replaces its shell, so that signals reach it.
     line = command if NOT_PLAIN.search(command) else f"exec env {command}"
     with log.open("a", encoding="utf-8") as output:
         return subprocess.call(
@@ -216,9 +236,10 @@ def _run_in_shell(command: str, folder: str, environment: Mapping[str, str], log
 
 
 def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
-    """Exit status of a stage, from a process that has the heavy libraries.
+    """Run a stage in a child of a process with loaded libraries; return its exit status.
 
-    None for any other command, and where the process is gone.
+    None, and nothing has run, for a command that is no stage, elsewhere than on Linux, and where
+    the process with the libraries has died.
     """
     stage = STAGE.fullmatch(command.strip())
     # Elsewhere than on Linux libraries may have threads that a fork does not survive.
@@ -246,19 +267,20 @@ class _Running:
 
 
 class Workers:
-    """Slots on Dask workers: of a local cluster of processes unless a scheduler is named.
+    """Run stages on Dask workers, by default on processes of this machine.
 
-    Nothing starts before it is needed.
+    The cluster or connection starts with the first stage.
 
     Args:
-        count: local worker processes, one stage each.
-        gpus: the first so many of them see one GPU each (resource ``GPU``), the others none.
-        address: of a running scheduler, whose workers share this file system.
-        scheduler_file: what ``dask scheduler --scheduler-file`` writes, in place of the address; it
-            is waited for.
-        gpu_patience: seconds without any worker with a GPU after which stages that hold one go to
+        count: number of local worker processes, each of which runs one stage at a time.
+        gpus: how many of them, from the first on, see one GPU each (resource ``GPU``).
+        address: of a running scheduler, whose workers share this file system; replaces local
+            workers.
+        scheduler_file: the file that ``dask scheduler --scheduler-file`` writes, in place of the
+            address; its appearance is waited for.
+        gpu_patience: seconds without any worker with a GPU after which stages that need one go to
             other workers.
-        say: gets a line when workers join or are lost, and about waiting.
+        say: called with a line when workers join or are lost, and while waiting.
     """
 
     def __init__(
@@ -283,24 +305,32 @@ class Workers:
         self._waiting_said = -math.inf
 
     def room(self, gpu: bool) -> bool:
-        """Whether a stage could start now.
+        """Whether another stage could start now.
 
-        One that uses a GPU waits for a free one where the workers have any.
+        Args:
+            gpu: whether the stage uses a GPU; it then needs a free one where workers have any.
         """
         slots, gpus = self._look()
         pinned = sum(stage.pinned for stage in self._running.values())
         others = len(self._running) - pinned
-        if others + min(pinned, gpus) >= slots:  # what waits for a lost GPU takes no slot
+        # Of the pinned stages only as many run as there are GPUs; the rest take no slot.
+        if others + min(pinned, gpus) >= slots:
             return False
         return not gpu or not self._uses_gpus() or pinned < gpus
 
     def submit(self, name: str, gpu: bool, **job: Any) -> None:
-        """Start a stage's :func:`run_commands` on a worker."""
+        """Start :func:`run_commands` for a stage on a worker.
+
+        Args:
+            name: the stage.
+            gpu: whether it uses a GPU.
+            job: the arguments of :func:`run_commands`.
+        """
         self._look()
         self._hand_over(name, job, pinned=gpu and self._uses_gpus())
 
     def _hand_over(self, name: str, job: Mapping[str, Any], pinned: bool) -> None:
-        """Let the scheduler choose a worker, one with a free GPU where the stage is pinned."""
+        """Submit a stage to the scheduler, which chooses a worker (with a free GPU if pinned)."""
         resources = {"resources": {"GPU": 1}} if pinned else {}
         key = f"{name} {time.time_ns()}"
         future = self._client.submit(run_commands, **job, key=key, pure=False, **resources)
@@ -313,11 +343,14 @@ class Workers:
         return bool(self._running)
 
     def finished(self, seconds: float) -> tuple[str, Finished | Exception] | None:
-        """The next stage that ends within some seconds.
+        """Wait for the next stage to end.
+
+        Args:
+            seconds: the longest time to wait.
 
         Returns:
-            its name and how it ended: an exception when its worker was lost for good. None where no
-            stage ends in that time.
+            The stage's name and how it ended (an exception if its worker was lost for good); None
+            where no stage ended in that time.
 
         Raises:
             BadInput: the scheduler is gone.
@@ -352,7 +385,7 @@ class Workers:
                     part.close(timeout=CLOSING)
 
     def _look(self) -> tuple[int, int]:
-        """Stages that all workers of the moment run at once, and their GPUs.
+        """Ask the scheduler how many stages its workers run at once and how many GPUs they have.
 
         Raises:
             BadInput: the scheduler is gone.
@@ -371,7 +404,7 @@ class Workers:
         return slots, gpus
 
     def _connected_workers(self) -> Mapping[str, Any]:
-        """What the scheduler knows of each worker. Raises BadInput: the scheduler is gone."""
+        """The scheduler's record of each worker. Raises BadInput: the scheduler is gone."""
         if self._client.status != "running":
             raise BadInput(GONE)
         try:
@@ -383,7 +416,7 @@ class Workers:
         return identity["workers"]
 
     def _report_changes(self, workers: Mapping[str, Any], slots: int, gpus: int) -> None:
-        """Say who joined, who was lost, and every ``REMINDER`` seconds that there is nobody."""
+        """Report workers that joined or were lost, and every ``REMINDER`` seconds that none is."""
         present = set(workers)
         now = f"{len(present)} workers, {slots} stages at once, {gpus} GPUs"
         if self._addresses is None:
@@ -404,7 +437,7 @@ class Workers:
         return self._gpus_there > 0 or time.monotonic() - self._gpu_seen < self._gpu_patience
 
     def _release_pinned(self) -> None:
-        """Hand stages that wait for a lost GPU to workers without one."""
+        """Move stages that wait for a lost GPU to workers without one."""
         for name, stage in list(self._running.items()):
             if stage.pinned:
                 waited = f"no worker with a GPU for {self._gpu_patience:.0f} s"
@@ -416,7 +449,7 @@ class Workers:
         """Find the scheduler, or start one with local workers.
 
         Raises:
-            BadInput: the scheduler's address is none, or it does not answer.
+            BadInput: the scheduler's address is malformed, or the scheduler does not answer.
         """
         from distributed import Client
 
@@ -471,15 +504,15 @@ class Workers:
         return SpecCluster(workers, scheduler, silence_logs=50)
 
     def _announced(self, path: Path) -> str:
-        """The address in a scheduler's file, which is waited for.
+        """Wait for a scheduler's file and return the address in it.
 
         Raises:
-            BadInput: it is not there in time.
+            BadInput: no file with an address within ``SCHEDULER_PATIENCE`` seconds.
         """
         start = reminded = time.monotonic()
         self._say(f"waiting for the scheduler's file {path}")
         while time.monotonic() - start < SCHEDULER_PATIENCE:
-            # It may not be there yet, or half written.
+            # The file may not exist yet, or be half written.
             with suppress(FileNotFoundError, json.JSONDecodeError):
                 return str(json.loads(path.read_text(encoding="utf-8"))["address"])
             if time.monotonic() - reminded > REMINDER:

@@ -38,7 +38,11 @@ class SyntheticLanguage:
     steps: int
 
     def state_marginals(self) -> np.ndarray:
-        """$P(z_m)$ for m = 0..M, float64 (steps + 1, states), from $z_0 = 0$."""
+        """The probability $P(z_m)$ of each state after m = 0..M steps from $z_0 = 0$.
+
+        Returns:
+            float64 (steps + 1, states); row 0 has all its mass on state 0.
+        """
         rows = [np.eye(len(self.transitions))[0]]
         for _ in range(self.steps):
             rows.append(rows[-1] @ self.transitions)
@@ -53,7 +57,7 @@ class SyntheticLanguage:
         return float(np.exp(np.mean(nats)))
 
     def word_ppl(self) -> float:
-        """Exact PPL per token: entropy of a text over its expected length.
+        """Exact perplexity per token: exp of a text's entropy in nats over its expected length.
 
         The delimiter is counted; there is no end token.
         """
@@ -66,10 +70,13 @@ class SyntheticLanguage:
         return float(np.exp(nats.sum() / tokens.sum()))
 
     def sample(self, rngs: list[np.random.Generator]) -> tuple[np.ndarray, np.ndarray]:
-        """States and subsequence ids, int64 (units, steps) each.
+        """Draw texts: the state at each step and the subsequence that it emits.
 
         Args:
             rngs: one for each text, so texts are independent.
+
+        Returns:
+            States and indices of subsequences, int64 (texts, steps) each.
         """
         to_state = np.cumsum(self.transitions, axis=1)
         to_subsequence = np.cumsum(self.emissions, axis=1)
@@ -78,14 +85,19 @@ class SyntheticLanguage:
         for unit, rng in enumerate(rngs):
             state = 0
             for step, (u, v) in enumerate(rng.random((self.steps, 2))):
-                state = _inverted(to_state[state], u)
+                state = _draw_index(to_state[state], u)
                 states[unit, step] = state
-                emitted[unit, step] = _inverted(to_subsequence[state], v)
+                emitted[unit, step] = _draw_index(to_subsequence[state], v)
         return states, emitted
 
 
-def _inverted(cumulative: np.ndarray, uniform: float) -> int:
-    """The index at which cumulative weights pass a share of their total."""
+def _draw_index(cumulative: np.ndarray, uniform: float) -> int:
+    """Draw an index by inverting the cumulative distribution.
+
+    Args:
+        cumulative: cumulative weights of all indices, whose last is their total.
+        uniform: a draw from [0, 1).
+    """
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
@@ -105,20 +117,21 @@ def language(
     steps: int,
     temperatures: Mapping[str, float],
 ) -> SyntheticLanguage:
-    """Draw the language.
+    """Draw the parameters of a language.
 
     Args:
-        seed: of all draws.
-        num_states: of the chain.
-        subsequences: how many texts states emit.
-        min_length, max_length: tokens of these, the delimiter included.
-        steps: M.
+        seed: determines all draws.
+        num_states: number of states of the chain.
+        subsequences: number of subsequences, of all states together.
+        min_length, max_length: tokens of a subsequence, the delimiter included.
+        steps: M, the number of subsequences in a text.
         temperatures: ``transition`` and ``emission``, which divide N(0, 1) logits.
 
     Raises:
         BadInput: no state, states without a subsequence to emit, or more subsequences than the
             lengths allow.
     """
+    # Subsequences are drawn until all differ, which is quick below half of all possible strings.
     num_strings = sum(52 ** (length - 1) for length in range(min_length, max_length + 1))
     if not 1 <= num_states <= subsequences <= num_strings // 2:
         raise BadInput(
@@ -165,16 +178,20 @@ def build(
     steps: int,
     temperatures: Mapping[str, float],
 ) -> Corpus:
-    """The corpus of one entry: documents, the language as truth, its exact perplexities as facts.
+    """Build a corpus of texts that a language drawn by :func:`language` writes.
 
     Args:
-        name: of the corpus, which names the draws of its texts.
+        name: of the corpus; texts are drawn from random streams of this name.
         seed, num_states, subsequences, min_length, max_length, steps, temperatures: as of
             :func:`language`.
-        documents: how many of each split.
+        documents: the number of documents in each split.
+
+    Returns:
+        The documents; as ``truth`` the parameters of the language and the states and subsequences
+        of each text; as ``facts`` exact perplexities.
 
     Raises:
-        BadInput: as :func:`language`, unknown splits, or no documents.
+        BadInput: as :func:`language`, unknown splits, a negative count, or no documents.
     """
     drawn_language = language(
         seed=seed,
@@ -228,7 +245,7 @@ def build(
 
 
 def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
-    """The language that wrote a corpus.
+    """The language that wrote a corpus, from the corpus' truth arrays.
 
     Raises:
         BadInput: the truth arrays are not those of a synthetic corpus.

@@ -28,7 +28,7 @@ from synthetic_world.world_grammar import slots
     ("uniform", "index"), [(0.0, 0), (0.24, 0), (0.25, 1), (0.5, 1), (0.99, 1)]
 )
 def test_a_share_of_the_total_weight_decides_what_is_drawn(uniform, index):
-    assert hsmm_language._inverted(np.array([1.0, 4.0]), uniform) == index
+    assert hsmm_language._draw_index(np.array([1.0, 4.0]), uniform) == index
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_new_folder_gets_what_git_knows_and_nothing_built(trees):
     root, folder = trees
     put(root, a_py="1", src__b_py="2", params="3", scales__x="4", data__scores__y="5", data__z="6")
     put(folder, mine="own")
-    scale._copy_tree(root, folder, without={"params"})
+    scale._copy_tree(root, folder, excluded={"params"})
     assert names(folder) == {"a.py", "src/b.py", "data/z", "mine"}  # without git nothing is removed
     assert (folder / "a.py").stat().st_mtime == 1000
 
@@ -52,7 +52,7 @@ def test_equal_files_keep_their_time_and_others_are_replaced(trees):
     put(folder, a_py="1", b_py="old")
     os.utime(folder / "a.py", (5, 5))
     os.utime(folder / "b.py", (5, 5))
-    scale._copy_tree(root, folder, without=set())
+    scale._copy_tree(root, folder, excluded=set())
     assert (folder / "a.py").stat().st_mtime == 5
     assert (folder / "b.py").read_text() == "new" and (folder / "b.py").stat().st_mtime == 1000
 
@@ -63,7 +63,7 @@ def test_files_that_went_are_removed_but_what_the_scale_made(trees):
     made = {"scales__x": "", "data__plots__p": "", TARGETS: "", scale.MADE_FROM: ""}
     put(folder, a_py="1", old_py="2", src__old_py="3", **made)
     (folder / ".git").mkdir()
-    scale._copy_tree(root, folder, without=set())
+    scale._copy_tree(root, folder, excluded=set())
     assert names(folder) == {"a.py", "scales/x", "data/plots/p", TARGETS, scale.MADE_FROM}
 
 

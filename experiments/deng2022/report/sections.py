@@ -2,7 +2,7 @@
 
 Tables 2, 3, 5 and 11, the classifier's calibration and errors, and appendix A.
 
-Each function makes one table or figure of what is :class:`ReportInputs`: ``select`` finds records, of the
+Each function makes one table or figure from :class:`ReportInputs`: ``select`` finds records, of the
 variant "" where a filter names none; ``pivot`` lays them out as cells, a row for each system, a
 column for each filter.
 """
@@ -281,7 +281,8 @@ def table_11(inputs: ReportInputs) -> Table:
         folder = folder_of(inputs.data / "corpora", corpus)
         if folder is None:
             raise BadInput(
-                f"{inputs.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another"
+                f"{inputs.data / 'corpora'} has no corpus {corpus!r}; "
+                "run its stage, or name another"
             )
         # 1. Ours, beside what the paper prints of the corpus.
         facts = inputs.facts.of(corpus)

@@ -171,7 +171,8 @@ def figure_4(inputs: ReportInputs) -> Figure:
     num_repeated = sum(earlier == later for earlier, later in framed)
     shown_titles = sorted({title for edge in edges for title in edge})
     caption = (
-        f"Figure 4. Section transitions of {inputs.labels(model, *SYSTEM)} less those of real text, "
+        f"Figure 4. Section transitions of {inputs.labels(model, *SYSTEM)} "
+        "less those of real text, "
         f"{TOP_TITLES} most common titles at most, from row to column; differences of "
         f"{SHOWN_DIFFERENCE} and more as numbers, framed where the model is likelier and the "
         f"critic's probability is below {RED}. Of {len(framed)} framed transitions that the model "

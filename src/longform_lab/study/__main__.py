@@ -56,10 +56,10 @@ EXPECTED = Expected("study", {})  # nothing is printed about other people's stud
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; bad input is one sentence and exit code 2."""
-    given = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
         with exit_if_missing("study"):
-            given.run(given)
+            options.run(options)
     except BadInput as error:
         print(f"study: {error}", file=sys.stderr)
         return 2
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_analyse(verbs)
     power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
     power.add_argument("shares", type=float, nargs=2)
-    power.set_defaults(run=lambda given: print(items.needed(*given.shares)))
+    power.set_defaults(run=lambda options: print(items.needed(*options.shares)))
     return parser
 
 
@@ -146,29 +146,29 @@ def _add_analyse(verbs: Any) -> None:
     analyse.set_defaults(run=_analyse)
 
 
-def _make(given: argparse.Namespace) -> None:
+def _make(options: argparse.Namespace) -> None:
     """Write a study, of corpora or of a sheet."""
-    if given.kind != "sections" and given.sheet is None:
-        raise BadInput(f"a {given.kind} study needs --sheet FILE")
-    if given.kind == "sections":
-        study = _from_corpora(given)
+    if options.kind != "sections" and options.sheet is None:
+        raise BadInput(f"a {options.kind} study needs --sheet FILE")
+    if options.kind == "sections":
+        study = _from_corpora(options)
     else:
-        study = items.rows_study(items.sheet(given.sheet), given.name, given.kind)
-    study.save(given.out)
-    print(f"{given.out}: {len(study.items)} items")
+        study = items.rows_study(items.sheet(options.sheet), options.name, options.kind)
+    study.save(options.out)
+    print(f"{options.out}: {len(study.items)} items")
 
 
-def _from_corpora(given: argparse.Namespace) -> Study:
+def _from_corpora(options: argparse.Namespace) -> Study:
     """A study of sections: the first titled training articles, and what every system wrote."""
-    if given.train is None or not given.system:
+    if options.train is None or not options.system:
         raise BadInput(
             "a sections study needs --train FOLDER and at least one --system NAME=FOLDER"
         )
     # 1. The articles.
-    systems = _documents_of_systems(given.system)
-    training = _training_articles(given.train, given.articles)
+    systems = _documents_of_systems(options.system)
+    training = _training_articles(options.train, options.articles)
     study = items.sections_study(
-        training, systems, name=given.name, per_system=given.per_system, seed=given.seed
+        training, systems, name=options.name, per_system=options.per_system, seed=options.seed
     )
     # 2. How many of them are in the study.
     num_drawn = Counter(item.source for item in study.items if item.phase == "testing")
@@ -222,34 +222,34 @@ def _training_articles(folder: Path, count: int | None) -> list[Document]:
     return titled[:count]
 
 
-def _invite(given: argparse.Namespace) -> None:
-    load_study(given.study)
-    address = given.host if "://" in given.host else f"http://{given.host}"
-    for label, token in Store(given.answers).invite_all(given.labels).items():
+def _invite(options: argparse.Namespace) -> None:
+    load_study(options.study)
+    address = options.host if "://" in options.host else f"http://{options.host}"
+    for label, token in Store(options.answers).invite_all(options.labels).items():
         print(f"{label}: {address.rstrip('/')}/enter/{token}")
 
 
-def _serve(given: argparse.Namespace) -> None:
+def _serve(options: argparse.Namespace) -> None:
     """Serve a study's pages until the process ends."""
     import uvicorn
 
     from longform_lab.study.app import LOCAL, create_app
 
-    if given.host in EVERYWHERE and not given.name:
+    if options.host in EVERYWHERE and not options.name:
         raise BadInput(
-            f"--host {given.host} is no address that pages have; add --name, the one in the links"
+            f"--host {options.host} is no address that pages have; add --name, the one in the links"
         )
-    if given.host not in ("::1", *LOCAL):
-        print(f"study: serving on {given.host}, which other machines may reach", file=sys.stderr)
+    if options.host not in ("::1", *LOCAL):
+        print(f"study: serving on {options.host}, which other machines may reach", file=sys.stderr)
     app = create_app(
-        load_study(given.study), Store(given.answers), (*LOCAL, given.host, *given.name)
+        load_study(options.study), Store(options.answers), (*LOCAL, options.host, *options.name)
     )
-    uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
+    uvicorn.run(app, host=options.host, port=options.port, log_level="warning")
 
 
-def _withdraw(given: argparse.Namespace) -> None:
-    load_study(given.study)
-    for label, count in _opened(given.answers).withdraw(given.labels).items():
+def _withdraw(options: argparse.Namespace) -> None:
+    load_study(options.study)
+    for label, count in _opened(options.answers).withdraw(options.labels).items():
         print(f"{label}: {count} answers deleted; exports that were written before still hold them")
 
 
@@ -261,33 +261,33 @@ def _opened(answers: Path) -> Store:
     return Store(answers)
 
 
-def _export(given: argparse.Namespace) -> None:
+def _export(options: argparse.Namespace) -> None:
     """Write all answers of a study as CSV or JSON lines."""
-    if given.out.suffix not in (".csv", ".jsonl"):
-        raise BadInput(f"{given.out}: an export is .csv or .jsonl; name --out so")
-    rows = exported(load_study(given.study), _opened(given.answers))
+    if options.out.suffix not in (".csv", ".jsonl"):
+        raise BadInput(f"{options.out}: an export is .csv or .jsonl; name --out so")
+    rows = exported(load_study(options.study), _opened(options.answers))
     text = io.StringIO(newline="")
-    if given.out.suffix == ".csv":
+    if options.out.suffix == ".csv":
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     else:
         text.writelines(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
-    items.write(given.out, text.getvalue())
-    print(f"{given.out}: {len(rows)} answers")
+    items.write(options.out, text.getvalue())
+    print(f"{options.out}: {len(rows)} answers")
 
 
-def _analyse(given: argparse.Namespace) -> None:
+def _analyse(options: argparse.Namespace) -> None:
     """Print, and save, the tables of an export."""
-    tables = analyse(read_export(given.export))
-    if given.out is not None:
+    tables = analyse(read_export(options.export))
+    if options.out is not None:
         try:
-            given.out.mkdir(parents=True, exist_ok=True)
+            options.out.mkdir(parents=True, exist_ok=True)
             for table, stem in zip(tables, ("human_study", "organisations"), strict=True):
-                table.save(given.out, stem)
+                table.save(options.out, stem)
         except OSError as error:
             raise BadInput(
-                f"{given.out}: cannot be written ({error.strerror}); name a folder as --out"
+                f"{options.out}: cannot be written ({error.strerror}); name a folder as --out"
             ) from error
     for table in tables:
         print(table.markdown())
