@@ -15,7 +15,7 @@ def test_all_cities_are_completed_by_every_decoder_of_the_plan():
     sources = parameters("gpu_completions", ROOT)[PARAMS]["sources"]
     decoders = [*sources["larger"]["sources"].values(), *sources["smaller"]["sources"].values()]
     assert decoders == ["ancestral", "nucleus", "greedy", "top_k"]
-    assert len(decoders) == completions.SOURCES
+    assert len(decoders) == completions.NUM_DECODERS
     for part in ("larger", "smaller"):
         assert sources[part]["documents"] is None  # all
         assert sources[part]["batch"] == 256  # as the plan's steps
