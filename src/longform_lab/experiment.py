@@ -1,14 +1,14 @@
-"""What an experiment is made of: studies with their corpora, models, systems and critics.
+"""The parts of an experiment: studies with their corpora, models, systems and critics.
 
-All of it is read from ``params.yaml``. A study is a set of texts that are asked about together
+All of it is read from ``params.yaml``. A study is a set of texts that are evaluated together
 (``articles``, ``suites`` ...). It lists corpora and language models; every model is trained on
 every corpus of the study in the same way, and a *system* is a corpus, a model, whether the model
-saw section titles, and which of several trainings it is. Critics read the study's corpora and what
-its systems wrote.
+saw section titles, and which of several trainings it is. Critics read the study's corpora and the
+texts that its systems wrote.
 
-Some names stand for several models of a study, so that a model that is added is read, scored and
-shown. In ``of`` of ``params.yaml`` the study is that of the critic; in the papers' own
-``params.yaml`` its name and a dot stand before them (``articles.models``):
+Some names stand for several models of a study, so that a model that is added is evaluated without
+further changes. In ``of`` of ``params.yaml`` they refer to the critic's study; in the papers' own
+``params.yaml`` the study's name and a dot stand before them (``articles.models``):
 
 - ``models``: all that the study trains, its ladder of sizes among them;
 - ``sizes``: the ladder alone;
@@ -37,10 +37,10 @@ class System:
 
     Attributes:
         study: an entry of ``params.yaml`` with corpora.
-        corpus: that it was trained on, or that it is.
+        corpus: the corpus that the model was trained on, or the corpus itself.
         model: an entry of ``models``; ``data`` for the corpus itself.
-        titles: whether the model saw section titles; None where that is no question.
-        seed: which training of the model, counted from 1; None where it is trained once.
+        titles: whether the model saw section titles; None where the study does not vary that.
+        seed: the number of the training, from 1; None where the model is trained once.
     """
 
     study: str
@@ -51,7 +51,7 @@ class System:
 
     @property
     def folder(self) -> str:
-        """The name of its folder below that of its corpus."""
+        """The name of its folder below that of its corpus: ``gpt2-with_titles-seed_1``."""
         return "-".join([self.model, *self._parts])
 
     @property
@@ -68,6 +68,7 @@ class System:
 
     @property
     def _place(self) -> str:
+        """The path that its texts and its language model share: ``articles/wiki/gpt2/seed_1``."""
         return "/".join([self.study, self.corpus, self.model, *self._parts])
 
     @property
@@ -128,7 +129,7 @@ class Experiment:
 
     @property
     def seed(self) -> int:
-        """The seed of the whole run; every draw is named after it and what is drawn."""
+        """The seed of the whole run. Raises BadInput: it is no whole number from 0."""
         seed = self.params.get("seed")
         if type(seed) is not int or seed < 0:
             raise BadInput(f"params.yaml: seed is {seed!r:.60}, allowed is a whole number from 0")
@@ -209,7 +210,7 @@ class Experiment:
         return systems
 
     def _with_titles(self, study: str) -> list[bool | None]:
-        """Whether models of a study see section titles: both, one, or None for no question."""
+        """The values of :attr:`System.titles` in a study; [None] where it has no ``titles``."""
         names = self.settings(study).get("titles")
         if names is None:
             return [None]
@@ -221,7 +222,7 @@ class Experiment:
         return [TITLES[name] for name in names]
 
     def training_seed(self, system: System) -> int:
-        """The seed of a system's training: the run's own where the study trains once."""
+        """The seed of a system's training: the run's own seed where the model is trained once."""
         if system.seed is None:
             return self.seed
         return derived_seed(self.seed, "training", system.seed)
@@ -255,9 +256,9 @@ class Experiment:
         return list(self.entry(study, "critics", critic, "corpora"))
 
     def decoders(self, study: str) -> dict[str, dict[str, Any]]:
-        """Lists of decoders by name: the files of the folder that the study's ``decoders`` names.
+        """Settings of decoders, by the names of the YAML files in the study's folder ``decoders``.
 
-        None where the parameters have no such study, or it names no folder.
+        Empty where the parameters have no such study, or it names no folder.
         """
         folder = self.settings(study).get("decoders") if study in self.params else None
         if not folder:
@@ -266,16 +267,20 @@ class Experiment:
         return {path.stem: read_yaml(path) for path in files}
 
     def documents(self, system: System) -> list[Document]:
-        """What a system wrote, or the documents of a corpus.
+        """The documents that a system wrote, or those of a corpus.
 
         Raises:
-            BadInput: nothing is there yet, or a line is no document.
+            BadInput: there is no file yet, or a line of it is no document.
         """
         return read_documents(self.data / system.texts / "documents.jsonl")
 
 
 def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterator[System]:
-    """Systems by ``all``, ``models`` (all but the data), ``data``, or model names.
+    """Yield those systems that ``of`` names, in their order.
+
+    Args:
+        of: one or several of ``all``, ``models`` (all but the data), ``data``, and model names.
+        systems: of one corpus.
 
     Raises:
         BadInput: there is no system of a name.
@@ -333,6 +338,7 @@ def models_of(experiment: Experiment, study: str, group: str) -> list[str]:
 
 
 def _entry(experiment: Experiment, name: str) -> Mapping[str, Any]:
+    """The settings of a language model."""
     return experiment.settings("models", name)
 
 
@@ -348,7 +354,10 @@ def _check_kind(kind: str) -> None:
 
 
 def with_groups(experiment: Experiment, names: Sequence[Any]) -> list[Any]:
-    """Names of systems, with a study's models in place of ``STUDY.models`` and other groups."""
+    """Names of systems, with ``STUDY.models`` and other groups replaced by the names of models.
+
+    Each name is returned once, in the order of its first occurrence.
+    """
     systems: list[Any] = []
     for name in names:
         study, dot, group = str(name).partition(".")
@@ -381,10 +390,10 @@ def systems_of(
 
 
 def from_scratch(experiment: Experiment) -> frozenset[str]:
-    """Models that a study trains from scratch beside others that it finetunes.
+    """The models that some study trains from scratch beside others that it finetunes.
 
-    Tables and figures mark them: what pretraining bought the others, they lack. Where a study
-    trains every model from scratch no mark is needed.
+    Tables and figures mark them, since they lack the others' pretraining. Where a study trains
+    every model from scratch no mark is needed.
     """
     marked: set[str] = set()
     for settings in experiment.params.values():

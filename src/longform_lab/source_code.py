@@ -1,4 +1,4 @@
-"""The code that a function runs, found by reading source files, none of which is imported.
+"""Find the code that a function may run by parsing source files, without importing any.
 
 The unit is a *definition*: one top-level statement of a module. From the functions where a stage
 begins, names are followed to the definitions that bind them, and imports, also those inside
@@ -11,8 +11,8 @@ Python decides at run time alone is covered as follows:
   of a subprocess, stands for what it imports.
 - A name that the module does not bind stands for the whole module, and so does a module that is
   passed on as a value.
-- A registry, a name annotated ``dict[str, type[...]]``, stands for none of its entries: who asks
-  for the closure of a stage names the class that the parameters choose.
+- A registry, a name annotated ``dict[str, type[...]]``, stands for none of its entries: the caller
+  names the class that the parameters choose.
 - A definition under a decorator of the package's own counts as run at import: it may be registered.
 - A module that mentions ``__file__`` reads the data files of its folder that it names. Of a YAML
   file its values count, in their order, and no comment.
@@ -55,13 +55,13 @@ Closure = dict[str, set[int]]  # numbers of a module's definitions, by its dotte
 class Definition:
     """One top-level statement of a module."""
 
-    line: int
-    names: list[str]  # that it binds
-    digest: str  # of its syntax tree
-    requests: frozenset[Request]  # names of its own module and of others that it uses
-    texts: frozenset[str] = frozenset()  # its literals
+    line: int  # its first line
+    names: list[str]  # the names that it binds
+    digest: str  # a hash of its syntax tree
+    requests: frozenset[Request]  # the names that it uses, of its own module and of others
+    texts: frozenset[str] = frozenset()  # its string literals
     runs_at_import: bool = False
-    is_registry: bool = False  # whose entries parameters choose: it stands for no code
+    is_registry: bool = False  # a registry stands for no code: parameters choose its entries
 
 
 @dataclass
@@ -70,12 +70,12 @@ class Module:
 
     path: Path
     definitions: list[Definition] = field(default_factory=list)
-    # The numbers of the definitions that bind a name.
+    # For each name the indices of the definitions that bind it.
     binding: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    # What a name of an import stands for.
+    # For each name bound by an import what it stands for.
     imported: dict[str, Request] = field(default_factory=dict)
-    at_import: set[Request] = field(default_factory=set)
-    reads_files: bool = False
+    at_import: set[Request] = field(default_factory=set)  # what importing it also imports
+    reads_files: bool = False  # whether it mentions ``__file__``
 
 
 class SourceTree:
@@ -85,10 +85,11 @@ class SourceTree:
         """Open the packages.
 
         Args:
-            folder: the folder that holds the packages' folders (``src``); those that are not there
+            folder: the folder that holds the packages' folders (``src``); those that are not in it
                 lie beside it.
-            dispatching: modules below this dotted name call what settings name; who asks for their
-                closure finds it in the settings, so texts in them are not followed.
+            dispatching: modules below this dotted name call functions that settings name. The
+                caller of :meth:`closure` adds these itself, so texts in such modules are not
+                followed.
             apart: modules that are left out of every closure, with what they alone import.
         """
         self.folder = folder
@@ -101,9 +102,13 @@ class SourceTree:
         self._data_below: dict[Path, list[Path]] = {}
 
     def closure(self, starts: Iterable[Request]) -> Closure:
-        """The definitions that may run where these functions are called.
+        """The definitions that may run where functions are called.
 
-        Modules that are not there are left out.
+        Args:
+            starts: the functions; requests of unknown modules are ignored.
+
+        Returns:
+            For each module that is reached the indices of its definitions.
         """
         closure: Closure = {}
         seen: set[Request] = set()
@@ -125,7 +130,8 @@ class SourceTree:
                 for number, definition in enumerate(module.definitions):
                     if definition.runs_at_import:
                         numbers.add(number)
-            # 2. What the request names.
+            # 2. What the request names: all of the module, a name that it binds or imports, or a
+            #    name that it does not have, which stands for all of it.
             if wanted_name == EVERYTHING:
                 waiting += module.imported.values()
                 numbers.update(range(len(module.definitions)))
@@ -211,10 +217,11 @@ class SourceTree:
         return self._relative_paths[path]
 
     def _parsed(self, name: str, path: Path) -> Module:
-        """A module of the sources: its names, what they stand for, and what its statements use."""
+        """Parse a source file: its names, what they stand for, and what its statements use."""
         module = Module(path)
         tree = ast.parse(path.read_text(encoding="utf-8"))
         is_program = name.endswith(".__main__")
+        # Importing a module imports its packages first.
         parents = name.split(".")[:-1]
         for depth in range(1, len(parents) + 1):
             module.at_import.add((".".join(parents[:depth]), AT_IMPORT))
@@ -242,13 +249,13 @@ class SourceTree:
     def _definition(
         self, statement: Statement, own_names: set[str], name: str, module: Module
     ) -> Definition:
-        """A statement that binds names, with all that it uses.
+        """The definition of a statement: what it binds and all that it uses.
 
         Args:
             statement: of the module.
-            own_names: names of the package that the module binds or imports.
-            name: of the module.
-            module: with the names that its imports stand for.
+            own_names: names that the module binds itself or imports from the packages.
+            name: of the module, dotted.
+            module: the module, whose imports are known.
         """
         line, names = statement.node.lineno, sorted(statement.bound)
         if is_registry(statement.node):  # who asks for the closure names the entry
@@ -264,10 +271,12 @@ class SourceTree:
         )
 
     def _is_own_import(self, statement: Statement, name: str, module: Module) -> bool:
-        """Note the imports that run when the module is imported.
+        """Add a statement's imports of the packages to the module's.
+
+        Imports inside functions and classes are left out: they do not run at import.
 
         Returns:
-            whether the statement is an import of one of the packages' modules.
+            Whether the statement is nothing but an import from the packages.
         """
         if isinstance(statement.node, NAMED):
             return False
@@ -280,7 +289,13 @@ class SourceTree:
         return isinstance(statement.node, IMPORT) and count > 0
 
     def _requests(self, statement: Statement, name: str, module: Module) -> Iterator[Request]:
-        """What a statement uses."""
+        """Yield the requests of a statement: all names that it uses.
+
+        Args:
+            statement: of the module.
+            name: of the module, dotted.
+            module: the module, whose names are known.
+        """
         # 1. Its own imports, such as those inside a function.
         inside: dict[str, Request] = {}
         for node in statement.imports:
@@ -302,10 +317,14 @@ class SourceTree:
                 yield from self.named_in(text, following)
 
     def _imports(self, node: ast.stmt, name: str, path: Path) -> Iterator[tuple[str, Request]]:
-        """What an import binds of the packages.
+        """Yield each name that an import binds, with the request that it stands for.
 
-        Returns:
-            pairs of a name, and the module or the name of a module behind it.
+        Imports of other packages are left out.
+
+        Args:
+            node: the import.
+            name: of the module that has it, dotted.
+            path: of that module's file.
         """
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -321,7 +340,7 @@ class SourceTree:
                     yield alias.asname or alias.name, (source, alias.name)
 
     def _attribute(self, request: Request, attribute: str) -> Request:
-        """A name of a module where an attribute of it is used, else the request as it is."""
+        """Narrow a request of a whole module to the attribute of it that is used, if any."""
         module, name = request
         if name != EVERYTHING or not attribute:
             return request
@@ -331,7 +350,12 @@ class SourceTree:
         return module, attribute
 
     def named_in(self, text: str, following: str = "") -> Iterator[Request]:
-        """The modules, or functions of one, that a text names."""
+        """Yield requests of the modules, or the functions in them, that a text literal names.
+
+        Args:
+            text: the literal.
+            following: the next argument of the same call, if it is a text: it may name a function.
+        """
         for module, function in IMPORT_TEXT.findall(text):
             yield module, function or EVERYTHING
         absolute = re.split(r"[./]", text)[0] in PACKAGES
@@ -353,8 +377,8 @@ def data_files(module: Module, numbers: Iterable[int], candidates: Iterable[Path
     A text that names a folder stands for all its files, unless one of them is named as well.
 
     Args:
-        module: that reads files.
-        numbers: of its definitions.
+        module: a module that reads files.
+        numbers: indices of its definitions.
         candidates: the files below its folder that are no source.
     """
     texts: set[str] = set()
@@ -377,7 +401,10 @@ def data_files(module: Module, numbers: Iterable[int], candidates: Iterable[Path
 def _absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
     """The dotted name of the module that an import takes names from.
 
-    Leading dots count from the module's own package.
+    Args:
+        node: the import; its leading dots count from the module's own package.
+        name: of the module that has it, dotted.
+        path: of that module's file.
     """
     if not node.level:
         return node.module or ""

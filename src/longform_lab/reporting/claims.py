@@ -1,5 +1,4 @@
-"""What a paper claims, as data, judged in one place: each claim is a contrast of numbers with a
-95 % interval.
+"""Decide the claims of papers: each claim is data, a contrast of numbers with a 95 % interval.
 
 ``experiments/<paper>/expected.yaml`` lists claims; ``experiments/README.md`` says how one is
 written.
@@ -49,12 +48,12 @@ RATIO, DIFFERENCE = "ratio", "difference"  # how the numbers of a claim are comp
 
 
 def expected_file(paper: str) -> str:
-    """Where a paper's claims and printed numbers stand."""
+    """The path of the file with a paper's claims and printed numbers."""
     return f"experiments/{paper}/expected.yaml"
 
 
 class Instrument(Settings):
-    """What of ours stands in the place of an instrument of the paper's."""
+    """An instrument of ours, such as a resolver, that replaces one of the paper's."""
 
     where: RecordFilter = parameter("Its records.")
     why: str = parameter("Why its level is not the paper's.")
@@ -85,7 +84,7 @@ class Quantity(RecordFilter):
 
     @property
     def operations(self) -> list[str]:
-        """The operations that were written down; none for a filter, else one."""
+        """The names of the operations that the entry has: none for a filter, otherwise one."""
         return [name for name in OPERATIONS if name in self.model_fields_set]
 
     @property
@@ -103,7 +102,7 @@ class Quantity(RecordFilter):
 
     @model_validator(mode="after")
     def _has_one_meaning(self) -> Self:
-        """Refuse a quantity that is both an operation and a filter, or a pair of other than two."""
+        """Refuse a quantity that is both operation and filter, and a pair that is not of two."""
         operations = self.operations
         allowed = ("corpus",) if operations == ["fact"] else ()
         others = [name for name in self.fields if name not in allowed]
@@ -116,7 +115,11 @@ class Quantity(RecordFilter):
 
 
 def _check_fields(entry: Any) -> Any:
-    """``for_each`` as it is. Raises ValueError: it is no list or mapping of fields of records."""
+    """Check ``for_each`` and return it unchanged.
+
+    Raises:
+        ValueError: it is neither a list of fields of records nor a mapping from fields to values.
+    """
     if not isinstance(entry, list | dict):
         raise ValueError(f"got {entry!r:.60}, allowed is a list of fields, or a mapping to values")
     for name in entry:
@@ -172,7 +175,7 @@ class Claim(Settings):
 
     @property
     def forms(self) -> list[str]:
-        """Those of ``FORMS`` that were written down: one, or none where it is not testable."""
+        """Those of ``FORMS`` that the entry has: one, or none where it is not testable."""
         return [form for form in FORMS if getattr(self, form) is not None]
 
     @property
@@ -187,7 +190,10 @@ class Claim(Settings):
 
     @property
     def filters(self) -> Iterator[dict[str, Any]]:
-        """The filter of every number, merged over ``where``; those of operations come last."""
+        """Yield the filter of every number, merged over ``where``.
+
+        Filters inside operations come last.
+        """
         pending: deque[RecordFilter] = deque(self.quantities)
         while pending:
             item = pending.popleft()
@@ -204,6 +210,7 @@ class Claim(Settings):
 
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
+        """Refuse several forms, none without ``not_testable``, and ``within`` at a wrong form."""
         if len(self.forms) > 1 or not (self.forms or self.not_testable):
             raise ValueError(f"forms {self.forms}; give one of {list(FORMS)}")
         if (self.within is None) != (self.contains is None):
@@ -227,15 +234,15 @@ def judge(
     scale: str = "default",
     instruments: Sequence[Instrument] = (),
 ) -> list[Judged]:
-    """The claims of a paper with their rows and verdicts.
+    """Decide the claims of a paper, each with its rows (single comparisons) and their verdicts.
 
     Args:
         paper: its folder below ``experiments``.
         claims: those of its ``expected.yaml``.
         results: the records that numbers are taken from.
-        data: the folder below which corpora state their exact values.
-        scale: the scale of experiment, at which some claims are not testable.
-        instruments: what stands in the place of the paper's own.
+        data: the data folder, with the facts of corpora.
+        scale: the name of the scale that was run; some claims are not testable at some scales.
+        instruments: instruments of ours in place of the paper's own.
 
     Raises:
         BadInput: a claim whose numbers cannot be compared as it says.
@@ -253,10 +260,14 @@ def judge(
 
 
 def stands_in(where: Mapping[str, Any], instruments: Sequence[Instrument]) -> Instrument | None:
-    """The first instrument in the place of the paper's own that a filter of records is about.
+    """The first replaced instrument whose records a filter may select.
+
+    Args:
+        where: the filter.
+        instruments: instruments of ours in place of the paper's own.
 
     Returns:
-        The instrument; None where the records are of the paper's.
+        The instrument; None where the records are made with the paper's own.
     """
     for instrument in instruments:
         if _overlap(where, instrument.where.fields):
@@ -265,7 +276,7 @@ def stands_in(where: Mapping[str, Any], instruments: Sequence[Instrument]) -> In
 
 
 def _overlap(where: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a filter wants, of each field of another, a value that the other wants too."""
+    """Whether a filter allows, for each field of another filter, a value that the other allows."""
     for name, values in other.items():
         if name not in where or _as_set(where[name]).isdisjoint(_as_set(values)):
             return False
@@ -273,11 +284,12 @@ def _overlap(where: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _as_set(value: Any) -> set[Any]:
+    """The values that a filter allows for a field, which may be one value or a list."""
     return set(value) if isinstance(value, list | tuple) else {value}
 
 
 def _replaced(claim: Claim, instruments: Sequence[Instrument]) -> str:
-    """Why instruments in the place of the paper's cannot test its claim; empty where they can."""
+    """Why a claim cannot be tested with our replaced instruments; empty where it can."""
     if claim.source == OURS:
         return ""
     for filters in claim.filters:
@@ -288,28 +300,36 @@ def _replaced(claim: Claim, instruments: Sequence[Instrument]) -> str:
 
 
 def _judged(paper: str, claim: Claim, results: Results, facts: Facts) -> Judged:
-    """A testable claim with its rows."""
-    # 1. How numbers are compared, and by how much they must differ.
+    """Decide a testable claim: one row for each comparison, with its verdict."""
+    # 1. The scale on which numbers are compared, and by how much they must differ.
     scale = claim.scale or (RATIO if _of_perplexities(claim) else DIFFERENCE)
     margin = _margin(paper, claim, scale)
     # 2. A row or more for each combination of values.
     rows: list[Row] = []
     if _has_records(claim, results):
         for fields in _combinations(claim, results):
-            rows += _Comparison(claim, fields, results, facts, scale, margin).rows()
-    # 3. Where nothing was measured, what it takes.
+            comparison = _Comparison(
+                claim, fields=fields, results=results, facts=facts, scale=scale, margin=margin
+            )
+            rows += comparison.rows()
+    # 3. Where nothing was measured, one row that says what a run needs.
     takes = f"it takes {claim.takes}" if claim.takes else ""
     if all(row.verdict == ABSENT for row in rows) and (takes or not rows):
         rows = [Row("", "", None, ABSENT, takes)]
-    # 4. Where one of many rows would refute the claim, they share the level.
-    measured = [row.verdict for row in rows if row.verdict in MEASURED]
-    if claim.needs == "all" and len(measured) > 1:
-        rows = [_among(row, claim.form, len(measured), margin, scale) for row in rows]
+    # 4. Where any of several rows would refute the claim, correct for their number.
+    num_measured = sum(row.verdict in MEASURED for row in rows)
+    if claim.needs == "all" and num_measured > 1:
+        corrected = []
+        for row in rows:
+            corrected.append(
+                _corrected(row, claim.form, comparisons=num_measured, margin=margin, scale=scale)
+            )
+        rows = corrected
     return Judged(paper, claim, scale, rows)
 
 
 def _of_perplexities(claim: Claim) -> bool:
-    """Whether numbers of a claim name a metric, and each that does names a perplexity."""
+    """Whether some number of a claim names a metric, and every metric named is a perplexity."""
     names_one = False
     for filters in claim.filters:
         if "metric" in filters:
@@ -320,10 +340,10 @@ def _of_perplexities(claim: Claim) -> bool:
 
 
 def _margin(paper: str, claim: Claim, scale: str) -> float:
-    """The claim's margin; without one no change, which is 1 of a ratio, 0 of a difference.
+    """The claim's margin; by default the value of no change: 1 for ratios, 0 for differences.
 
     Raises:
-        BadInput: a margin of equality that is no more than no change.
+        BadInput: a margin of equality that does not exceed the value of no change.
     """
     no_change = float(scale == RATIO)
     if claim.within is None:
@@ -338,7 +358,7 @@ def _margin(paper: str, claim: Claim, scale: str) -> float:
 
 
 def _has_records(claim: Claim, results: Results) -> bool:
-    """Whether each filter of ``with`` finds a record."""
+    """Whether each filter of the claim's ``with`` selects a record."""
     for needed in claim.with_records:
         if not select(results, {**claim.where.fields, **needed.fields}):
             return False
@@ -346,10 +366,10 @@ def _has_records(claim: Claim, results: Results) -> bool:
 
 
 def _combinations(claim: Claim, results: Results) -> list[dict[str, Any]]:
-    """Values of the ``for_each`` fields: one row of the claim each.
+    """The combinations of values of the ``for_each`` fields, for each of which rows are made.
 
-    They are those that are listed, else those of the records that some number of the claim is free
-    to take them from.
+    They are all combinations of the listed values; without lists, those that occur in the records
+    of the claim's numbers.
     """
     names = list(claim.for_each)
     groups: dict[tuple[Any, ...], None] = {}
@@ -365,11 +385,18 @@ def _combinations(claim: Claim, results: Results) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in groups]
 
 
-def _among(row: Row, form: str, comparisons: int, margin: float, scale: str) -> Row:
-    """The row as one of many comparisons, each of which would refute the claim.
+def _corrected(row: Row, form: str, *, comparisons: int, margin: float, scale: str) -> Row:
+    """A row with its verdict corrected for several comparisons (Bonferroni).
 
-    It is undecided where it contradicts, but an interval at the level of a family of so many would
-    not show it (Bonferroni).
+    A contradiction becomes undecided where the wider interval of the whole family of comparisons
+    does not show it. Other verdicts stay, since only a contradiction refutes the claim.
+
+    Args:
+        row: one comparison.
+        form: one of ``FORMS``.
+        comparisons: the number of comparisons.
+        margin: the claim's, on its scale.
+        scale: ``RATIO`` or ``DIFFERENCE``.
     """
     if row.contrast is None or not row.contrast.known:
         return row
@@ -377,12 +404,13 @@ def _among(row: Row, form: str, comparisons: int, margin: float, scale: str) -> 
     border = math.log(margin) if scale == RATIO else margin
 
     def within_family(level: float, verdict: str) -> str:
-        # The interval of the family is wider; what it does not contradict is left undecided.
+        """The verdict that replaces one of an interval of this level."""
         if verdict != CONTRADICTED:
             return verdict
         stricter = decide(form, contrast, border, level, comparisons)
         return CONTRADICTED if stricter == CONTRADICTED else UNDECIDED
 
+    # The same for the claims' level and for others.
     verdict = within_family(LEVEL, row.verdict)
     others = {}
     for level, other in row.others.items():
@@ -395,7 +423,14 @@ def _among(row: Row, form: str, comparisons: int, margin: float, scale: str) -> 
 
 @dataclass(frozen=True)
 class _Number:
-    """What stands on one side of a comparison; ``once`` as in :class:`Row`."""
+    """One side of a comparison.
+
+    Attributes:
+        label: what it is, in words.
+        estimate: its value and interval, logarithms where the claim compares ratios; None where
+            there is no record.
+        once: whether it is a single training of a system that has a seed.
+    """
 
     label: str
     estimate: Estimate | None
@@ -410,7 +445,13 @@ class _Number:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A claim where the ``for_each`` fields have certain values."""
+    """A claim for one combination of values of its ``for_each`` fields.
+
+    Attributes:
+        fields: these values, by field.
+        scale: ``RATIO`` or ``DIFFERENCE``.
+        margin: the claim's, on that scale.
+    """
 
     claim: Claim
     fields: Mapping[str, Any]
@@ -420,7 +461,7 @@ class _Comparison:
     margin: float
 
     def rows(self) -> Iterator[Row]:
-        """The rows that compare the numbers of the claim."""
+        """Yield a row for each pair of numbers that the claim compares, or one for all."""
         sides = list(map(self._numbers, self.claim.quantities))
         if self.claim.form == "order":
             pairs = combinations(sides, 2) if self.claim.pairs == "all" else pairwise(sides)
@@ -438,7 +479,7 @@ class _Comparison:
         yield self._row(f"{first.label} {verb} {second.label}", first.less(second), first, second)
 
     def _single(self, numbers: Sequence[_Number]) -> _Number:
-        """The only number. Raises BadInput: a filter stands for several."""
+        """The one number of a list. Raises BadInput: there are several."""
         if len(numbers) != 1:
             labels = [number.label for number in numbers]
             raise BadInput(
@@ -448,7 +489,13 @@ class _Comparison:
         return numbers[0]
 
     def _row(self, compared: str, contrast: Estimate | None, *numbers: _Number) -> Row:
-        """The verdict on a contrast, at the level of claims and at the others."""
+        """A row with the verdict on a contrast, at the level of claims and at other levels.
+
+        Args:
+            compared: what is compared, in words.
+            contrast: of logarithms where the claim compares ratios; None: a number is missing.
+            numbers: those that are compared.
+        """
         label = _label(self.fields)
         if contrast is None:
             return Row(label, compared, None, ABSENT)
@@ -470,7 +517,7 @@ class _Comparison:
         return Row(label, compared, shown, verdict, once=once, others=others)
 
     def _numbers(self, quantity: Quantity) -> list[_Number]:
-        """What a number of the claim stands for: several where its filter finds several records."""
+        """Evaluate a number of the claim; several where its filter selects several records."""
         operations: dict[str, Callable[[Quantity], list[_Number]]] = {
             "": self._records,
             "value": self._value,
@@ -489,13 +536,13 @@ class _Comparison:
         return [_Number(label, self._constant(quantity.value))]
 
     def _fact(self, quantity: Quantity) -> list[_Number]:
-        """A number that the row's corpus states of itself."""
+        """A number from the ``facts.json`` of the quantity's corpus or else the row's."""
         corpus = quantity.corpus or self._with_fields({}).get("corpus", "")
         value = self.facts.number(str(corpus), quantity.fact)
         return [_Number(quantity.called or quantity.fact, self._constant(value))]
 
     def _references(self, quantity: Quantity) -> list[_Number]:
-        """What records were compared with, taken as known."""
+        """The references that records were compared with, each as an exact number."""
         label = quantity.called or "reference"
         numbers: dict[float, _Number] = {}
         for record in self._select(quantity.reference.fields):
@@ -524,7 +571,7 @@ class _Comparison:
         return [_Number(quantity.called or f"|{inner.label}|", absolute, inner.once)]
 
     def _difference(self, quantity: Quantity) -> list[_Number]:
-        """The difference of two numbers; of logarithms, so their ratio, at that scale.
+        """The difference of two numbers; on the scale of ratios, of their logarithms.
 
         Raises:
             BadInput: a difference where the claim compares ratios, or a ratio where it does not.
@@ -543,7 +590,7 @@ class _Comparison:
         return [_Number(label, first.less(second), first.once or second.once)]
 
     def _records(self, quantity: Quantity) -> list[_Number]:
-        """The records of a filter; those that differ by seed alone are one number."""
+        """A number for each record of a filter; records that differ by seed alone are averaged."""
         filters = quantity.fields
         groups = self._select(filters).groups(*IDENTITY)
         if not groups:
@@ -559,15 +606,16 @@ class _Comparison:
             numbers.append(_Number(label, estimate, once))
         return numbers
 
-    def _select(self, wanted: Mapping[str, Any]) -> Results:
-        return select(self.results, self._with_fields(wanted))
+    def _select(self, filters: Mapping[str, Any]) -> Results:
+        """The records of a filter, merged over the claim's and the row's fields."""
+        return select(self.results, self._with_fields(filters))
 
-    def _with_fields(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_fields(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """A filter merged over the claim's own and the row's fields."""
-        return {**self.claim.where.fields, **self.fields, **wanted}
+        return {**self.claim.where.fields, **self.fields, **filters}
 
     def _constant(self, value: float | None) -> Estimate | None:
-        """A number that is known exactly."""
+        """An exact number as an estimate, its logarithm where the claim compares ratios."""
         if value is None:
             return None
         exact = Estimate(float(value), float(value), float(value))
@@ -575,7 +623,7 @@ class _Comparison:
 
 
 def _slope_of(numbers: Sequence[_Number]) -> Estimate | None:
-    """The slope over numbers; None where one of them is missing."""
+    """The slope per step over a sequence of numbers; None where one of them is missing."""
     estimates = []
     for number in numbers:
         if number.estimate is None:
@@ -585,7 +633,11 @@ def _slope_of(numbers: Sequence[_Number]) -> Estimate | None:
 
 
 def _differing(groups: Mapping[tuple[Any, ...], Any]) -> list[str]:
-    """The fields of ``IDENTITY`` in which groups of records differ."""
+    """The fields of ``IDENTITY`` in which groups of records differ.
+
+    Args:
+        groups: records by their values of these fields.
+    """
     names = []
     for name, values in zip(IDENTITY, zip(*groups, strict=True), strict=True):
         if len(set(values)) > 1:
@@ -594,7 +646,7 @@ def _differing(groups: Mapping[tuple[Any, ...], Any]) -> list[str]:
 
 
 def _label_of(record: Record, names: Iterable[str]) -> str:
-    """Some fields of a record in words."""
+    """The named fields of a record in words, for a label."""
     return _label({name: getattr(record, name) for name in names})
 
 

@@ -1,6 +1,4 @@
-"""Which records a claim or a printed number is about, their estimates with intervals, and intervals
-of what is computed from several estimates.
-"""
+"""Select the records of a claim or a printed number, and compute with their intervals."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +15,7 @@ from longform.results import FEWEST_UNITS, NAMES, Record, Results
 from longform.settings import Number, Settings, parameter
 from longform.statistics.trainings import student_arm
 
-# What a filter wants of the fields that it does not name.
+# The values that a filter requires of these fields where it does not name them.
 DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}
 # Records that agree in these fields differ by seed alone.
 IDENTITY = NAMES[: NAMES.index("seed")]
@@ -27,7 +25,7 @@ Anything = Literal["*"]
 
 
 class RecordFilter(Settings):
-    """Which records: of each field a value, a list of values, or a pattern with ``*``."""
+    """A filter of records: for each field a value, a list of values, or a pattern with ``*``."""
 
     critic: Names = parameter("The critic or evaluation that gave the number.", None)
     metric: Names = parameter("What is measured.", None)
@@ -50,7 +48,7 @@ class RecordFilter(Settings):
     @model_validator(mode="wrap")
     @classmethod
     def _keep_order(cls, entry: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Remember the order in which the fields were written: labels name them in it."""
+        """Remember the order of the fields in the entry, which labels follow."""
         parsed = handler(entry)
         if isinstance(entry, Mapping):
             parsed._order = tuple(entry)
@@ -58,7 +56,7 @@ class RecordFilter(Settings):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields that were written down, as :func:`select` takes them."""
+        """The fields that the entry has, in its order, as :func:`select` takes them."""
         return {name: getattr(self, name) for name in self._order if name in FILTERED}
 
 
@@ -68,23 +66,26 @@ FILTERED = tuple(RecordFilter.model_fields)
 def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
     """The records that agree with filters.
 
-    As :meth:`Results.where`, but a filter that does not name ``variant``, ``task`` or ``severity``
-    wants the default one, no task and undamaged text.
+    As :meth:`Results.where`, but where filters do not name ``variant``, ``task`` or ``severity``,
+    only records of the default variant, without a task and on undamaged text agree (``DEFAULTS``).
     """
-    if not isinstance(results, Results):  # else keep its index, which many filters share
+    if not isinstance(results, Results):  # Results have an index that many filters can share
         results = Results(results)
     return results.where(**{**DEFAULTS, **filters})
 
 
 class Facts:
-    """What a corpus says of itself: ``data/corpora/<study>/<corpus>/facts.json``, read once."""
+    """The facts of corpora, such as exact values: ``data/corpora/<study>/<corpus>/facts.json``.
+
+    Each file is read once.
+    """
 
     def __init__(self, data: Path) -> None:
         self._data = data
         self._by_corpus: dict[str, Mapping[str, Any]] = {}
 
     def of(self, corpus: str) -> Mapping[str, Any]:
-        """All facts of a corpus; none where it has no such file."""
+        """All facts of a corpus; an empty mapping where it has no such file."""
         if corpus not in self._by_corpus:
             folder = folder_of(self._data / "corpora", corpus)
             path = folder / "facts.json" if folder else None
@@ -92,7 +93,7 @@ class Facts:
         return self._by_corpus[corpus]
 
     def number(self, corpus: str, name: str) -> float | None:
-        """One fact; None where the corpus has no such number.
+        """A numeric fact of a corpus; None where it has no such number.
 
         Args:
             corpus: its name.
@@ -107,7 +108,7 @@ class Facts:
 
 
 def folder_of(kind: Path, name: str) -> Path | None:
-    """A corpus' folder, in whichever study it is; None where there is none.
+    """The folder of a corpus in the first study that has it; None where none has it.
 
     Args:
         kind: ``data/corpora``, ``data/generations``, ``data/models`` or ``data/critics``.
@@ -139,11 +140,15 @@ class Estimate:
 
     @property
     def known(self) -> bool:
-        """Whether there is an interval."""
+        """Whether the number has an interval."""
         return self.low is not None and self.high is not None
 
     def log(self) -> "Estimate":
-        """The same on the log scale. Raises BadInput: the number is not positive."""
+        """The natural logarithm of the number and its interval.
+
+        Raises:
+            BadInput: the number is not positive.
+        """
         if self.value <= 0:
             raise BadInput(
                 f"{self.value:g} has no logarithm; compare it by differences, scale: difference"
@@ -153,7 +158,7 @@ class Estimate:
         return replace(self, value=math.log(self.value), low=low, high=high)
 
     def exp(self) -> "Estimate":
-        """Back from the log scale."""
+        """The inverse of :meth:`log`."""
         low = None if self.low is None else math.exp(self.low)
         high = None if self.high is None else math.exp(self.high)
         return replace(self, value=math.exp(self.value), low=low, high=high)
@@ -172,13 +177,13 @@ class Estimate:
 
 
 def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
-    """One record's number, or the mean over seeds.
+    """The estimate of one record, or the mean over records that differ by seed alone.
 
-    A record without a seed is that mean already.
+    A record without a seed already holds that mean.
 
     Args:
-        records: they differ by seed alone.
-        log: whether the estimate is that of the logarithm.
+        records: records that differ by seed alone.
+        log: whether to take natural logarithms, before the mean.
 
     Returns:
         The estimate; None where a number is missing or not finite.
@@ -226,7 +231,7 @@ def contrast(weights: Sequence[float], estimates: Sequence[Estimate]) -> Estimat
 
 
 def _all_known(estimates: Sequence[Estimate]) -> bool:
-    """Whether each has an interval."""
+    """Whether each of the estimates has an interval."""
     return all(estimate.known for estimate in estimates)
 
 

@@ -1,4 +1,4 @@
-"""What a paper prints, which record of ours stands beside each number, and the ledger of all.
+"""The numbers that a paper prints, the record of ours beside each, and the ledger of all.
 
 ``experiments/<paper>/expected.yaml`` holds the numbers and the rules; ``experiments/README.md``
 says how they are written.
@@ -42,12 +42,12 @@ INCOMPARABLE, LOST = "not comparable at this size", "lost"
 VERDICTS = (WITHIN, DIFFERS, INCOMPARABLE, ABSENT, LOST)
 PRECISION = 0.005  # the papers print two decimals: half a unit of the last one
 NO_RESULTS = ("setting", "quoted")  # kinds of tables
-SCRATCH = "from scratch"  # the mark of a label
+SCRATCH = "from scratch"  # added to the label of a system that was not pretrained
 NumberPath = tuple[str, ...]  # the keys that lead to a number in its table
 
 
 class Comparable(Settings):
-    """When our number can be held to a printed one."""
+    """The conditions under which our number can be compared with a printed one."""
 
     scales: list[str] | None = parameter("Scales of experiment at which it can; null is all.", None)
     facts: dict[str, Any] = parameter("What the corpus must say of itself.", {})
@@ -76,11 +76,12 @@ class Rule(Settings):
 
     @property
     def leads_to_a_record(self) -> bool:
-        """Whether something of ours can stand beside the number."""
+        """Whether a record or a fact of ours can stand beside the number."""
         return self.where is not None or self.fact is not None
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
+        """Refuse a rule that has neither a record nor a fact nor a cause why there is none."""
         if not (self.leads_to_a_record or self.cause):
             raise ValueError("a rule needs 'where' or 'fact' or 'cause'")
         return self
@@ -91,7 +92,7 @@ Labels = Annotated[dict[str, dict[Any, str]], Keys(*FILTERED)]
 
 
 class Entries(Settings):
-    """What ``expected.yaml`` says beside the printed numbers, its claims left out."""
+    """The keys of ``expected.yaml`` other than printed numbers and claims."""
 
     kinds: dict[str, Kind] = parameter(
         "What the numbers of a table are; settings and quoted ones are no results.", {}
@@ -170,12 +171,12 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Expected:
-    """What a paper prints and claims.
+    """The printed numbers and the claims of a paper.
 
     Attributes:
-        paper: its folder below ``experiments``.
-        content: of its ``expected.yaml``.
-        scale: names where the records come from.
+        paper: the name of its folder below ``experiments``.
+        content: the parsed ``expected.yaml``.
+        scale: the name of the scale that the records come from.
         choices: fields of records to which a table or figure is restricted, by its name.
         from_scratch: systems that were trained from scratch where others were finetuned; their
             labels say so.
@@ -192,7 +193,7 @@ class Expected:
 
     @cached_property
     def entries(self) -> Entries:
-        """Rules, labels and the rest that is no printed number. Raises ConfigError: a wrong one."""
+        """Rules, labels and the other settings. Raises ConfigError: a setting is malformed."""
         entries = {}
         for key in Entries.model_fields:
             if key in self.content:
@@ -201,15 +202,15 @@ class Expected:
 
     @cached_property
     def claims(self) -> Sequence[Claim]:
-        """What the paper claims. Raises ConfigError: a claim that is written wrongly."""
+        """The paper's claims. Raises ConfigError: a claim is malformed."""
         return [read_claim(self.paper, entry) for entry in self.content.get("claims", [])]
 
     def labels(self, name: str) -> Mapping[Any, str]:
-        """How values of a field are shown, in the order in which tables list them."""
+        """The labels of a field's values, in the order in which tables list them."""
         return self.entries.labels.get(name, {})
 
     def label(self, name: str, value: Any) -> str:
-        """How a field's value is shown: by the file's ``labels``, else its own name in words.
+        """The label of a field's value: from the file's ``labels``, or else the value in words.
 
         A system that was trained from scratch beside finetuned ones is marked as such.
         """
@@ -242,16 +243,17 @@ class Expected:
         """A printed number with the first rule whose pattern its path agrees with.
 
         Args:
-            table: of the paper.
-            path: names of the number in the table, from the outermost in.
-            value: None where the paper leaves it out.
-            words: what else rules may insert, by name.
+            table: the block of ``expected.yaml``.
+            path: the keys that lead to the number in the block, outermost first.
+            value: None where the paper's text lost it.
+            words: texts beside the number, which a rule's filter may insert by ``{key}``.
         """
         for rule in self.entries.records.get(table, ()):
             steps = steps_of(rule.printed, path)
             if steps is None:
                 continue
-            # What our records call the steps; those named like a field are fields themselves.
+            # Each named step of the path, as our records call it. A step whose name is that of a
+            # field of records is part of the filter.
             names: dict[str, Any] = {}
             for name, step in steps.items():
                 names[name] = rule.names.get(name, {}).get(step, step)
@@ -265,7 +267,7 @@ class Expected:
         return Printed(table, path, value)
 
     def beside(self, table: str, record: Record) -> Printed | None:
-        """The printed number of a table that stands beside a record."""
+        """The first printed number of a table whose filter selects a record; None without one."""
         for number in self.numbers:
             if number.table != table or number.where is None:
                 continue
@@ -274,7 +276,7 @@ class Expected:
         return None
 
     def incomparable(self, number: Printed, facts: Facts) -> str:
-        """Why our number cannot be held to a printed one; empty where it can."""
+        """Why our number cannot be compared with a printed one; empty where it can."""
         where = number.where or {}
         # 1. Another instrument than the paper's.
         instrument = stands_in(where, self.instruments)
@@ -288,7 +290,7 @@ class Expected:
             ours = facts.of(str(where.get("corpus", ""))).get(name, "unknown")
             if ours != value:
                 reasons.append(f"{name} {ours} here, {value} in the paper")
-        # 3. A scale that is not.
+        # 3. A scale of experiment that is not.
         at_scale = comparable.scales is None or self.scale in comparable.scales
         if at_scale and not reasons:
             return ""
@@ -298,15 +300,15 @@ class Expected:
 
     @property
     def instruments(self) -> Sequence[Instrument]:
-        """Instruments of ours in the place of the paper's, at this scale.
+        """The instruments of ours that replace the paper's at this scale.
 
-        No printed number is held to theirs, at any scale; nor, where ``claims`` is false, is a
-        claim judged by them.
+        Numbers measured with them are not compared with printed ones; where their ``claims`` is
+        false, they decide no claim either.
         """
         return [one for one in self.entries.instruments if self.scale not in one.unless]
 
     def judged(self, results: Results, data: Path, exhibit: str | None = None) -> list[Judged]:
-        """Every claim of the paper, or those that belong to a table or figure."""
+        """Decide every claim of the paper, or those that belong to one table or figure."""
         claims = [claim for claim in self.claims if exhibit in (None, claim.exhibit)]
         return judge(self.paper, claims, results, data, self.scale, self.instruments)
 
@@ -316,7 +318,7 @@ class Expected:
         return [self._line(number, results, facts) for number in self.numbers]
 
     def _line(self, number: Printed, results: Results, facts: Facts) -> Line:
-        """A printed number beside ours, and the verdict on that."""
+        """The ledger's line of a printed number: ours beside it, and the verdict."""
         ours = self._ours(number, results, facts)
         verdict, cause = verdict_on(number, ours), number.cause
         if verdict in (WITHIN, DIFFERS):
@@ -341,10 +343,10 @@ class Expected:
         )
 
     def _ours(self, number: Printed, results: Results, facts: Facts) -> Estimate | None:
-        """Our number beside a printed one; None where there is none.
+        """Our estimate beside a printed number; None where we have none.
 
         Raises:
-            BadInput: several records stand there.
+            BadInput: several records agree with the number's filter.
         """
         if number.where is None:
             return None
@@ -381,7 +383,7 @@ def read_expected(
 
 
 def _filled(where: RecordFilter | None, words: Mapping[str, Any]) -> dict[str, Any]:
-    """A rule's filter with the ``{names}`` in its texts filled in."""
+    """A rule's filter with ``{name}`` in its texts replaced by words of these names."""
     filters = {} if where is None else where.fields
     for name, value in filters.items():
         if isinstance(value, str):
@@ -390,16 +392,17 @@ def _filled(where: RecordFilter | None, words: Mapping[str, Any]) -> dict[str, A
 
 
 def verdict_on(number: Printed, ours: Estimate | None) -> str:
-    """Whether a printed number lies in our interval.
+    """The verdict on a printed number: whether it lies in our interval.
 
-    Where ours has none, whether it equals ours to the printed precision.
+    Without an interval it has to equal our number to the printed precision. The interval is
+    widened by half a unit of the last printed digit.
     """
     if number.value is None:
         return LOST
     if ours is None:
         return ABSENT
     precision = PRECISION if number.rule is None else number.rule.precision
-    slack = precision * (1 + 1e-9)
+    slack = precision * (1 + 1e-9)  # so that rounding errors do not exclude an end
     low = high = ours.value
     if ours.low is not None and ours.high is not None:
         low, high = ours.low, ours.high
@@ -407,7 +410,14 @@ def verdict_on(number: Printed, ours: Estimate | None) -> str:
 
 
 def steps_of(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
-    """What the ``{names}`` of a pattern stand for in a path; None where they do not agree."""
+    """Match a path with a pattern: the steps that its ``{name}`` parts stand for, by name.
+
+    None where they do not match.
+
+    Args:
+        pattern: steps with dots between them; ``*`` is any step, ``**`` all that follow.
+        path: the keys that lead to a number.
+    """
     names: dict[str, str] = {}
     expected = pattern.split(".")
     for position, step in enumerate(expected):
@@ -429,13 +439,14 @@ Leaf = tuple[NumberPath, float | None, Mapping[str, str]]  # path, number, words
 def _leaves(
     block: Any, path: NumberPath, words: Mapping[str, str], columns: Sequence[str] = ()
 ) -> Iterator[Leaf]:
-    """The numbers of a block with their paths and the words that stand beside each.
+    """Yield the numbers of a block with their paths and the texts beside each.
 
     Args:
         block: a table of ``expected.yaml``, or a part of it.
         path: the keys that lead to the block.
-        words: the words beside it.
-        columns: of the nearest ``columns`` above; a list of their length takes its steps from them.
+        words: the texts beside the block, by their keys.
+        columns: the nearest list ``columns`` above the block; a list of numbers of the same length
+            takes its steps from it, other lists count from 0.
     """
     if isinstance(block, Mapping):
         columns = block.get("columns", columns)
@@ -465,5 +476,5 @@ def _words_of(block: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def ledger_markdown(lines: Sequence[Line]) -> str:
-    """Printed numbers by paper and verdict."""
+    """A Markdown table that counts printed numbers by paper and verdict."""
     return counts_markdown("printed", [(line.paper, line.verdict) for line in lines], VERDICTS)

@@ -1,6 +1,4 @@
-"""Verdicts of claims: what an interval decides, at which levels, for rows and for whole claims, and
-how verdicts are written down.
-"""
+"""Verdicts on claims: what intervals decide, for rows and for whole claims, and how it is shown."""
 
 import math
 from collections import Counter
@@ -41,8 +39,8 @@ class Row:
         verdict: one of ``VERDICTS``.
         why: the reason of a verdict that no interval gave.
         once: whether some side is a single training of a system that has a seed.
-        others: the verdicts that intervals of the levels ``OTHER_LEVELS`` give; none where there is
-            no interval.
+        others: the verdicts that intervals of ``OTHER_LEVELS`` would give, by level; empty without
+            an interval.
     """
 
     fields: str
@@ -69,8 +67,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim of a paper with its rows; ``scale``: ``ratio`` where no change is 1, else
-    ``difference``.
+    """A claim of a paper with its rows and verdict.
+
+    Attributes:
+        paper: the name of its folder below ``experiments``.
+        claim: the claim.
+        scale: how numbers are compared: ``ratio``, where no change is 1, or ``difference``.
+        rows: its comparisons.
     """
 
     paper: str
@@ -80,7 +83,7 @@ class Judged:
 
     @property
     def counts(self) -> Counter[str]:
-        """Rows by verdict."""
+        """The number of rows with each verdict."""
         return Counter(row.verdict for row in self.rows)
 
     @property
@@ -99,7 +102,7 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        """Of the claim as a whole, from those of its rows that were measured."""
+        """The verdict on the claim as a whole, from those of its rows that were measured."""
         return self._verdict_at(LEVEL)
 
     @property
@@ -111,7 +114,7 @@ class Judged:
         return _other_verdicts(self.verdict, others)
 
     def _verdict_at(self, level: float) -> str:
-        """The claim's verdict from those that intervals of a level give its rows."""
+        """The claim's verdict if intervals of a certain level decide its rows."""
         # 1. Rows that were measured; without any there is nothing to decide.
         verdicts = [row.others.get(level, row.verdict) for row in self.rows]
         counts = Counter(verdicts)
@@ -149,7 +152,7 @@ class Judged:
         return f"{claim.says}{source} **{self.verdict}**{ending}"
 
     def _reasons(self) -> str:
-        """The rows or, where they are many, their counts; and what limits them."""
+        """The rows in words (where they are many, their counts), and the limits of the verdict."""
         # 1. What was compared.
         if len(self.rows) == 1 and self.rows[0].contrast is None:
             reasons = self.rows[0].why
@@ -177,7 +180,7 @@ class Judged:
 
 
 def _other_verdicts(verdict: str, others: Mapping[float, str]) -> str:
-    """The verdicts of other levels that differ, with their levels."""
+    """The verdicts of other levels that differ from ``verdict``, in words with their levels."""
     differing = []
     for level, other in others.items():
         if other != verdict:
@@ -188,15 +191,15 @@ def _other_verdicts(verdict: str, others: Mapping[float, str]) -> str:
 def decide(
     form: str, contrast: Estimate, margin: float, level: float = LEVEL, comparisons: int = 1
 ) -> str:
-    """The verdict of a form of claim on a contrast.
+    """The verdict on a contrast: whether its interval shows what the form of claim says.
 
     Args:
         form: one of ``FORMS`` of :mod:`longform_lab.reporting.claims`.
         contrast: with its 95 % interval; logarithms where numbers are compared by ratios.
-        margin: what ``order`` and ``rising`` must exceed, and within which ``contains`` must lie on
-            both sides of zero; on the same scale as the contrast.
-        level: of the interval that decides.
-        comparisons: so many comparisons of a claim that needs all share the level (Bonferroni).
+        margin: the value that ``order`` and ``rising`` must exceed, and the distance from zero
+            within which ``contains`` must lie; on the same scale as the contrast.
+        level: the level of the interval that decides.
+        comparisons: the number of comparisons to correct for (Bonferroni).
     """
     low, high = stretched(contrast, level, comparisons)
     if form == "differ":
@@ -212,14 +215,14 @@ def decide(
 
 
 def stretched(contrast: Estimate, level: float, comparisons: int = 1) -> tuple[float, float]:
-    """The ends of an interval of another level.
+    """The low and high end of an interval of another level than 95 %.
 
-    Both arms of the 95 % interval are stretched as those of a normal interval are.
+    Both arms of the 95 % interval are lengthened by the ratio of normal quantiles.
 
     Args:
         contrast: with its 95 % interval.
         level: of the interval that is returned.
-        comparisons: so many comparisons share the error of that level (Bonferroni).
+        comparisons: the number of comparisons to correct for (Bonferroni).
 
     Raises:
         ValueError: the contrast has no interval.
@@ -234,15 +237,15 @@ def stretched(contrast: Estimate, level: float, comparisons: int = 1) -> tuple[f
 
 
 def _normal_quantile(tail: float) -> float:
-    """The standard normal number that is exceeded with this probability."""
+    """The value that a standard normal variable exceeds with probability ``tail``."""
     return float(-special.ndtri(tail))
 
 
 def write_claims(path: Path, judgements: Sequence[Judged]) -> None:
-    """``claims.csv``: a line for each claim, whose ``row`` is empty, and beneath it its rows.
+    """Write ``claims.csv``: a line for each claim, whose ``row`` is empty, then one for each row.
 
-    Of a claim of which nothing was measured, rows without a reason are left out; its line counts
-    them.
+    If nothing of a claim was measured, its rows without a reason are left out; the claim's line
+    counts them.
     """
     lines: list[dict[str, Any]] = []
     for judgement in judgements:
@@ -267,9 +270,9 @@ def write_claims(path: Path, judgements: Sequence[Judged]) -> None:
 
 
 def claims_markdown(judgements: Sequence[Judged]) -> str:
-    """Claims by paper and verdict; our own checks, whose source is ``ours``, in rows of their own.
+    """A Markdown table that counts claims by paper and verdict, our own checks in separate rows.
 
-    Borderline verdicts are named below the table.
+    Borderline verdicts are listed below the table.
     """
     pairs = []
     borderline = []
@@ -287,7 +290,13 @@ def claims_markdown(judgements: Sequence[Judged]) -> str:
 
 
 def counts_markdown(what: str, pairs: Sequence[tuple[str, str]], verdicts: Sequence[str]) -> str:
-    """(paper, verdict) pairs counted: a row for each paper, a column for each verdict."""
+    """A Markdown table of counts: a row for each paper, a column for each verdict.
+
+    Args:
+        what: is counted; the heading of the column of totals.
+        pairs: (paper, verdict) of each thing that is counted.
+        verdicts: the columns, in order.
+    """
     counts: dict[str, Counter[str]] = {}
     for paper, verdict in pairs:
         counts.setdefault(paper, Counter())[verdict] += 1
