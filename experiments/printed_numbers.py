@@ -1,10 +1,11 @@
 """For each printed number of the five papers, the target and the cell that is compared with it.
 
 ``PYTHONPATH=src python experiments/printed_numbers.py`` after ``make rehearse`` writes
-``experiments/printed_numbers.csv``: a target has a number where its rehearsal compared one of ours
-with it (Table 1 of deng2022: where the run in git did). A number with a cell that the stand-ins
-give no value, say a chain of mentions that they do not have, belongs to the target that draws its
-table. The exit status is 1 where a number has neither a target nor a reason.
+``experiments/printed_numbers.csv``. The column ``target`` is the variable of ``make paper`` (of
+``make scale`` for Table 1 of deng2022) whose rehearsal compared a number of ours with the printed
+one; for that Table 1, whose run in git did. A number with a cell that the stand-ins give no value,
+say a chain of mentions that they do not have, belongs to the target that draws its table. The exit
+status is 1 where a number has neither a target nor a reason.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ COLUMNS = ("paper", "table", "number", "printed", "target", "cell", "compared")
 OWN_RUN = "table_1"
 TARGET = COLUMNS.index("target")
 MEASURED = "measured there, not compared"
-REHEARSED, RUN = "in the rehearsal", "in its run"
+REHEARSED, RUN = "rehearsal", "in its run"
 DRAWN = "where its texts have it; the stand-ins do not"
 BY_NONE = "by none"
 
@@ -40,7 +41,7 @@ Number = tuple[str, str, str]  # paper, table and name of a printed number
 
 
 class Target(NamedTuple):
-    """A command, how it compares, and the lines of its ledger by the printed number."""
+    """A make variable, how its run compares, and the lines of its ledger by printed number."""
 
     command: str
     how: str
@@ -48,8 +49,8 @@ class Target(NamedTuple):
 
 
 def command(scale: str) -> str:
-    """What makes a target."""
-    return f"make paper PAPER={scale.removeprefix('paper_')}"
+    """The variable that ``make paper`` takes for a scale of a paper."""
+    return f"PAPER={scale.removeprefix('paper_')}"
 
 
 def targets(rehearsal: Path) -> list[Target]:
@@ -59,7 +60,7 @@ def targets(rehearsal: Path) -> list[Target]:
         lines = ledger(rehearsal / f"{PREFIX}{scale}")
         all_targets.append(Target(command(scale), REHEARSED, lines))
     lines = ledger(ROOT / "experiments" / "scales" / OWN_RUN)
-    all_targets.append(Target(f"make scale SCALE={OWN_RUN}", RUN, lines))
+    all_targets.append(Target(f"SCALE={OWN_RUN}", RUN, lines))
     return all_targets
 
 
