@@ -407,8 +407,8 @@ def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
     Args:
         read: returns the predictions that :mod:`longform.critics.topics.read` calls completion.
     """
-    # Filled by read_words: predictions know where words stand, the critic's units do not.
-    spans_of: dict[str, np.ndarray] = {}  # by document id: int64 (words, 2)
+    # Document id -> (start, end) of its words, int64 (words, 2); predictions have them, not units.
+    spans_of: dict[str, np.ndarray] = {}
 
     def read_words(documents: Sequence[Document]) -> list[Any]:
         predictions = read(documents)

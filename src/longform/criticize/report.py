@@ -102,7 +102,7 @@ class CriticResult:
 
 
 def _shown(result: CriticResult, level: float) -> list[str]:
-    """Cells of a critic's row: name, score of either side, p-value at ``level``, verdict."""
+    """Cells of a critic's row: name, scores of both sides, p-value, verdict at ``level``."""
     sides = []
     for side in (result.real, result.generated):
         left_out = f", {side.excluded} left out" if side.excluded else ""
@@ -566,7 +566,7 @@ def half_width(real: float, estimates: Iterable[Estimate]) -> float:
 
     Args:
         real: real text's score; a width of a billionth of it is rounding.
-        estimates: of which the intervals are tried in order.
+        estimates: their intervals are tried in order.
     """
     for estimate in estimates:
         half = (estimate.high - estimate.low) / 2

@@ -205,6 +205,7 @@ class TokenStream:
     def __init__(self, network: Any, prompts: Rows, keep_states: bool = False) -> None:
         self.network, self.keep_states = network, keep_states
         self.ids: Any = padded(prompts, PAD, "left").to(network.device)
+        # Logits of the last token alone, where the network can leave out the others.
         self._extra: dict[str, int] = {}
         if "logits_to_keep" in inspect.signature(network.forward).parameters:
             self._extra = {"logits_to_keep": 1}

@@ -480,7 +480,7 @@ def mixed_effects(
     for name in names[1:]:
         labels.append(f"{name} minus {names[0]}")
     labels += ["annotators", "articles"]
-    effects = []
+    effects = []  # without the effects of single annotators and articles, which follow
     for label, mean, spread in zip(labels, fit.params, spreads, strict=False):
         effects.append(_effect(label, mean, spread))
     deviations = []

@@ -283,7 +283,7 @@ Collate = Callable[[list[Any]], dict[str, torch.Tensor]]  # makes a batch of ite
 
 
 def numbers(items: list[int]) -> dict[str, torch.Tensor]:
-    """A batch of items that are indices, for modules that hold the data themselves."""
+    """A batch, ``labels``, of items that are indices, for modules that hold the data."""
     return {"labels": torch.tensor(items)}
 
 
