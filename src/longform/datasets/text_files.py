@@ -219,10 +219,7 @@ def _sentence_records(path: Path, languages: Sequence[str]) -> Iterator[tuple[st
 
 
 def _stem(name: str, language: str) -> str:
-    """``talks`` of ``talks.en`` or ``talks.en.gz``.
-
-    Nothing where the file is none of that language.
-    """
+    """``talks`` of ``talks.en.gz``; empty where the file is in another language."""
     for packing in PACKINGS:
         ending = f".{language}{packing}"
         if name.endswith(ending):
@@ -233,7 +230,7 @@ def _stem(name: str, language: str) -> str:
 def _aligned(
     folder: Path, stem: str, languages: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Sentences of the files of a stem, one for each language, packed or not."""
+    """Id and text by language of each line of aligned files (talks.en, talks.de)."""
     # 1. The lines of each language's file.
     lines: dict[str, list[str]] = {}
     for language in languages:
@@ -391,7 +388,7 @@ def _add(rated: _Rated, by_id: dict[str, _Rated]) -> None:
 
 
 def _rated(path: Path, dimension: str) -> Iterator[_Rated]:
-    """Each summary of a file, behind the references beside it."""
+    """The references and the summary of each record of a file."""
     for where, record in records(path, ("id", "model_id", "decoded", "expert_annotations")):
         article = field_of(record, "id", str, where)
         system = field_of(record, "model_id", str, where)

@@ -68,7 +68,7 @@ class DamagedFile(InputError):
 
 
 def existing_file(path: Path) -> Path:
-    """The path itself.
+    """The path itself, after a check.
 
     Raises:
         InputError: nothing is there, or a folder, or what is no plain file.
@@ -84,7 +84,7 @@ def existing_file(path: Path) -> Path:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked while they are read.
+    """Open a file whose bytes are unpacked as they are read.
 
     Raises:
         InputError: absent, unreadable, or packed in a way that is not read.
@@ -112,7 +112,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _unpacker(head: bytes) -> Callable[[BinaryIO], Any] | None:
-    """What unpacks a file that begins so; None where it is not packed."""
+    """The unpacker for a file's first bytes; None where it is not packed."""
     for magic, unpacker in PACKED.items():
         if magic.match(head):
             return unpacker

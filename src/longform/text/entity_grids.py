@@ -211,6 +211,7 @@ def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarr
             f"entity grids: the corpus's truth lacks {missing}; "
             "use other roles, or a corpus with grids"
         )
+    # Cut the flat arrays behind each grid but the last.
     flat_cells = np.split(truth["grid"], np.cumsum(truth["grid_lengths"])[:-1])
     names = np.split(truth["entity_names"], np.cumsum(truth["entity_counts"])[:-1])
     counts = truth["grid_sentences"].tolist()

@@ -346,7 +346,7 @@ def judge_suites(
             says, the mean for beyer2021's suites and the sum for a table's pairs.
         ends, separator: of :class:`longform.critics.surprisal.read.Encoder`.
         seed: of shuffles and floors.
-        announce: called with the plan before the work; by default it prints one line.
+        announce: called with the plan before the work.
 
     Raises:
         BadInput: a model, a suite or a setting that cannot be used.

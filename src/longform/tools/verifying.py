@@ -204,7 +204,7 @@ def verify(
             MiniCheck's. A trained checker has its own.
         out: folder for ``verdicts.jsonl`` and ``verify.json``. A run that was stopped goes on
             there.
-        announce: called with the plan before the work; by default it prints one line.
+        announce: called with the plan before the work.
 
     Raises BadInput: texts, pages or a judge that cannot be used.
     """
@@ -345,6 +345,7 @@ def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
         f"{model.name}: a causal language model, not an entailment model; name one of these, "
         "a folder or OWNER/NAME@COMMIT"
     )
+    # A .gguf file and a model in a package are causal language models.
     if "gguf" in model.pointer or "package" in model.pointer:
         raise ConfigError(refusal)
     folder = stack.enter_context(model.opened_folder())

@@ -284,7 +284,7 @@ def generate(
         seed: of every draw.
         out: folder for a ``.jsonl`` file of each decoder. A run that was stopped goes on from
             there.
-        announce: called with the plan before the work; by default it prints one line.
+        announce: called with the plan before the work.
 
     Raises BadInput: a model, a text or a setting that cannot be used.
     """

@@ -60,7 +60,7 @@ class SuiteItem:
         return [condition.name for condition in self.conditions]
 
     def condition(self, name: str) -> Condition:
-        """The condition of a name."""
+        """The condition with this name."""
         return next(condition for condition in self.conditions if condition.name == name)
 
 

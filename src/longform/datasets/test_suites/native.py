@@ -150,6 +150,7 @@ def re_mentions(genre: str, path: Path) -> Suite:
             continue
         conditions = {"pronoun": (first, second), "repetition": (first, repeated)}
         items.append(pair(number, conditions, [{**edit, "source": mention.source}]))
+    # Region 2 is the sentence with the pronoun.
     formula = "(2;%repetition%) > (2;%pronoun%)"
     return _suite(f"coreference_{genre}", formula, items, ["antecedent", "re-mention"], excluded)
 

@@ -259,7 +259,7 @@ def parse_page(xml: bytes) -> Page | str:
 
 
 def _says_disambiguation(text: str) -> bool:
-    """Whether a template says it: one that is commented out or shown as it stands does not."""
+    """Whether a template, outside of comments and ``nowiki``, marks a disambiguation page."""
     if _DISAMBIGUATION.search(text) is None:
         return False
     return _DISAMBIGUATION.search(without_extension_tags(text, Holes())) is not None
@@ -288,7 +288,7 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
         year: which files are read.
         least: views; a line of fewer is not counted.
 
-    Returns: the pages, and counts of the lines that say so.
+    Returns: the pages, and the number of lines by outcome.
     Raises BadInput: a month is missing or there twice. InputError: a file of another form.
     """
     # 1. Views of each title in all months.
@@ -332,7 +332,7 @@ def _months(folder: Path, year: int) -> list[Path]:
 def _count_lines(
     path: Path, least: int, views: Counter[str], ids: dict[str, str], counts: Counter[str]
 ) -> None:
-    """Take the lines of a file of Wikimedia's page views, one by one.
+    """Count the views in a file of Wikimedia's page views, line by line.
 
     They hold wiki, title, id or null, access, views, views by day; old files leave the id out.
 
@@ -369,7 +369,7 @@ def _count_lines(
 
 
 def _count_top(path: Path, views: Counter[str], counts: Counter[str]) -> None:
-    """Take the answer of Wikimedia's REST call ``pageviews/top``."""
+    """Count the views in an answer of Wikimedia's REST call ``pageviews/top``."""
     for item in field_of(json_file(path), "items", list, str(path)):
         for number, row in enumerate(field_of(item, "articles", list, f"{path}, item"), 1):
             where = f"{path}, article {number}"

@@ -84,7 +84,7 @@ def as_of(arguments: Arguments) -> str | None:
 
 
 def _calendar(arguments: Arguments, start: int) -> date | None:
-    """Year, month and day in three parameters; the first month or day if it is missing."""
+    """The date in three parameters from ``start`` on; a missing month or day is the first."""
     parts = _three(arguments, start)
     if not parts[0].isdecimal():
         return None

@@ -36,7 +36,7 @@ class _Opening(NamedTuple):
     Attributes:
         kind: ``{|`` of a table, ``{{`` of templates and parameters.
         braces: how many there are; 0 of a table.
-        start: number of the pieces of text that stand before them.
+        start: index of the opening among the pieces of text.
         height: how many templates and parameters are nested in what stands behind them so far.
     """
 
@@ -90,7 +90,7 @@ def without_templates(text: str, holes: Holes) -> str:
 
 
 def _nearest(opened: list[_Opening], kind: str) -> int | None:
-    """Index of the last opening of a kind, None for none; those behind it were never closed.
+    """Index of the last opening of a kind, or None; those behind it were never closed.
 
     Only the last ones are looked at, so that many that never close cost no more time.
     """
