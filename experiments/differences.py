@@ -1,8 +1,9 @@
-"""What a run changed: its numbers and verdicts beside the last commit's.
+"""Compare the numbers and verdicts of a run with those of the last commit.
 
 ``python experiments/differences.py [FOLDER]`` reads ``data/scores`` and the ledger's claims of the
 working tree and of HEAD, or of another checkout (a run of other code, or on another machine),
-and writes ``data/differences.md``. Files that are no results are named there; they end no run.
+and writes ``data/differences.md``. A file that cannot be read as results is an error that the page
+names; the exit status is 0 all the same, so that a run goes on.
 """
 
 import csv
@@ -23,11 +24,12 @@ from longform.files.artefacts import atomic_write
 from longform.results import NAMES
 
 SCORES, CLAIMS, PAGE = "data/scores", "paper_figures/ledger/claims.csv", "data/differences.md"
-IDENTITY = NAMES[: NAMES.index("seed") + 1]  # the fields that say what a record is a number of
+IDENTITY = NAMES[: NAMES.index("seed") + 1]  # the fields that say what a record's value measures
 NUMBERS = ("value", "low", "high")
 BORDERLINE = "borderline"
 EQUAL, CLOSE, DIFFERING = "equal", "within 1e-9", "differing"
 OUTSIDE, NEW, GONE = "outside the committed interval", "new", "gone"
+# The columns of counts. Each record is of one of these; records outside are among the differing.
 COUNTS = (EQUAL, CLOSE, DIFFERING, OUTSIDE, NEW, GONE)
 BORDERLINE_NOTE = (
     f"; {BORDERLINE}: a 90 % or a 99 % interval says otherwise, so that a processor's last bits may"
@@ -39,7 +41,7 @@ Record = Mapping[str, Any]
 
 
 def committed(folder: Path) -> dict[str, str]:
-    """Results of HEAD; empty outside git, and where HEAD has none."""
+    """The texts of HEAD's result files by path; empty outside git, and where HEAD has none."""
     files = {}
     try:
         paths = _git(folder, "ls-tree", "-r", "-z", "--name-only", "HEAD", SCORES, CLAIMS)
@@ -52,14 +54,14 @@ def committed(folder: Path) -> dict[str, str]:
 
 
 def _git(folder: Path, *words: str) -> str:
-    """What a command of git prints."""
+    """Run a git command in a folder and return what it prints."""
     command = ["git", *words]
     process = subprocess.run(command, cwd=folder, capture_output=True, check=True, encoding="utf-8")
     return process.stdout
 
 
 def made(folder: Path) -> dict[str, str]:
-    """Results of a working tree."""
+    """The texts of a working tree's result files by path."""
     files = {}
     for path in (*(folder / SCORES).rglob("*.json"), folder / CLAIMS):
         if path.is_file():
@@ -73,7 +75,7 @@ def compared(old: str, new: str) -> tuple[Counter[str], float]:
     Records that share their identity are matched in the order of the files.
 
     Returns:
-        How many records are what of ``COUNTS``, and the largest relative difference of a value.
+        The number of records by ``COUNTS``, and the largest relative difference of a value.
     """
     by_identity: dict[Any, tuple[list[Record], list[Record]]] = defaultdict(lambda: ([], []))
     for side, text in enumerate((old, new)):
@@ -91,11 +93,11 @@ def compared(old: str, new: str) -> tuple[Counter[str], float]:
 
 
 def records_in(text: str) -> list[Record]:
-    """The records of a file.
+    """The records in the text of a result file.
 
     Raises:
-        InputError: not JSON, not a list of objects, or a field that names or counts something
-            holds a list or an object.
+        InputError: the text is not JSON or no list of objects, or a field of ``IDENTITY`` or
+            ``NUMBERS`` holds a list or an object.
     """
     try:
         records = json.loads(text)
@@ -113,7 +115,7 @@ def records_in(text: str) -> list[Record]:
 
 
 def change(before: Record | None, after: Record | None) -> str:
-    """How a record changed, or that one side lacks it: one of ``COUNTS``."""
+    """How a record changed: one of ``COUNTS``, but never ``OUTSIDE``. None: a side lacks it."""
     if before is None:
         return NEW
     if after is None:
@@ -124,7 +126,7 @@ def change(before: Record | None, after: Record | None) -> str:
 
 
 def number_of(record: Record, name: str) -> float:
-    """A number of a record; not a number where it has none."""
+    """A numeric field of a record; NaN where it is absent. Raises InputError: it is no number."""
     value = record.get(name)
     try:
         return math.nan if value is None else float(value)
@@ -133,7 +135,10 @@ def number_of(record: Record, name: str) -> float:
 
 
 def relative_difference(before: Record, after: Record) -> float:
-    """Of the values of two records: 0 where they are equal but for rounding."""
+    """The relative difference of two records' values: 0 where they differ by rounding alone.
+
+    It is infinite where one of them has no finite value.
+    """
     old, new = number_of(before, "value"), number_of(after, "value")
     if close(old, new):
         return 0.0
@@ -165,7 +170,7 @@ def close(old: Any, new: Any) -> bool:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict on a claim, and whether another level than 95 % turns it."""
+    """A verdict on a claim, and whether an interval of another level than 95 % changes it."""
 
     word: str = "no claim"
     is_borderline: bool = False
@@ -198,10 +203,13 @@ def verdicts(text: str) -> dict[str, Verdict]:
 
 
 def turned_verdicts(old: str, new: str) -> tuple[list[str], int]:
-    """A line for each verdict that differs between two files of claims; how many claims there are.
+    """Compare the verdicts in two files of claims.
 
     Args:
         old, new: the texts of the files.
+
+    Returns:
+        A line for each verdict that differs, and the number of claims.
     """
     before, after = verdicts(old), verdicts(new)
     lines = []
@@ -217,9 +225,17 @@ def turned_verdicts(old: str, new: str) -> tuple[list[str], int]:
 
 
 def described(old: Files, new: Files) -> tuple[list[str], list[str]]:
-    """What differs, the most important first, and a table by file.
+    """Describe the differences between two sets of result files.
 
-    Raises InputError: a file does not hold results.
+    Args:
+        old, new: texts of the files by path.
+
+    Returns:
+        Lines with the sums and each verdict that differs, and the lines of a table by file (empty
+        where nothing differs).
+
+    Raises:
+        InputError: a file does not hold results.
     """
     # Records by file, and verdicts.
     comparisons = {}
@@ -256,8 +272,16 @@ def described(old: Files, new: Files) -> tuple[list[str], list[str]]:
 
 
 def main(folder: Path = Path(), other: Path | None = None) -> int:
-    """Write the page and print how it begins."""
-    # What differs, or why that cannot be said.
+    """Write the page of differences and print its first lines.
+
+    Args:
+        folder: the working tree of the run.
+        other: another checkout to compare with; None for HEAD.
+
+    Returns:
+        0, also where the results cannot be compared.
+    """
+    # What differs, or why they cannot be compared.
     old = committed(folder) if other is None else made(other)
     table: list[str] = []
     lines = [f"no {'committed ' if other is None else ''}results to compare this run with"]

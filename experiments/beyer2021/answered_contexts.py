@@ -1,4 +1,4 @@
-"""A shuffled context in dialogue: does the last utterance's answer decide the share passed?
+"""Do models pass more items of shuffled dialogue context where the last utterance is an answer?
 
     PYTHONPATH=src python experiments/beyer2021/answered_contexts.py --home scales/even_dialogues \\
         --out experiments/beyer2021/measured/answered_contexts.json
@@ -6,7 +6,7 @@
 In half of the synthetic dialogues the last utterance follows no question; most of those are remarks
 that go with any context ("i have to go soon ."), while a synthetic story's last sentence takes up
 what was said before. If that is why narration is the easier one here, dialogues that end with an
-answer must not be harder than stories. Needs a finished run of the scale.
+answer must not be harder than stories. ``--home`` is the folder of a finished run of the scale.
 """
 
 from __future__ import annotations
@@ -24,17 +24,26 @@ DIALOGUE, STORY = "D_context", "N_context"
 
 
 def follows_question(data: Path) -> dict[str, bool]:
-    """Of each dialogue by its name, whether the last utterance follows a question."""
+    """Whether the last utterance of each dialogue follows a question, by the item's id.
+
+    Args:
+        data: the run's data folder.
+    """
     follows = {}
     for document in read_documents(data / "corpora/probes/suites/documents.jsonl"):
         if document.id.startswith(DIALOGUE):
+            # The first section is the context in its original order.
             context = document.sections[0].text.removesuffix("[SEP]")
             follows[document.id] = context.rstrip().endswith("?")
     return follows
 
 
 def share_passed(outcomes: Sequence[bool]) -> dict[str, float]:
-    """The share of items that a model passes, with Wilson's 95 % interval."""
+    """The share of items that a model passes, with Wilson's 95 % interval.
+
+    Args:
+        outcomes: whether it passes each item.
+    """
     low, high = wilson(sum(outcomes), len(outcomes))
     return {
         "items": len(outcomes),
@@ -45,7 +54,7 @@ def share_passed(outcomes: Sequence[bool]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Shares of stories, of dialogues, and of dialogues by their last two utterances."""
+    """Write the shares for stories, for dialogues, and for dialogues by their last utterances."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

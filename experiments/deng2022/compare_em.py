@@ -5,8 +5,8 @@
 
 Perplexities, processor seconds and Latent PPL. The language has 64 states (256 in the paper) and a
 tenth of the paper's texts, the HSMM 200 states (800), so that plain EM takes a quarter of an hour.
-Every way sees the same texts and begins with the same few states. What is in the file already is
-not measured again.
+All ways see the same texts; all but ``plain`` begin with the same passes of a few states. Fits that
+are in the file already are not repeated.
 """
 
 from __future__ import annotations
@@ -47,27 +47,27 @@ from synthetic_world.hsmm_language import SyntheticLanguage, language
 LANGUAGE = {"num_states": 64, "subsequences": 2500, "min_length": 4, "max_length": 11, "steps": 50}
 TEMPERATURES = {"transition": 0.5, "emission": 0.3}  # deng2022 appendix D
 DOCUMENTS = {"train": 5120, "validation": 200}
-STATES, LENGTH = 200, 11
-MIN_COUNT = 1e-6  # expected, below which an n-gram leaves the table
-WEIGHT = 1e-4  # of the uniform tables in each validation
-FIRST_STATES, FIRST_PASSES = 25, 14  # that find the n-grams
-PASSES = 40  # with all states
+STATES, LENGTH = 200, 11  # number of states, and the longest duration in tokens
+MIN_COUNT = 1e-6  # an n-gram with a smaller expected count leaves the table
+UNIFORM_WEIGHT = 1e-4  # weight of uniform tables that are mixed in for validation
+FIRST_STATES, FIRST_PASSES = 25, 14  # the first passes over the texts have so few states
+PASSES = 40  # passes with all states
 GROWTH = [(FIRST_STATES, FIRST_PASSES)]
-# found: few states find the n-grams before all states begin; coarse: n-grams leave the table early.
+# found: few states find the n-grams before all states begin; coarse: with a higher minimal count.
 PLANS = {
     "plain": Plan(PASSES),
     "found": Plan(FIRST_PASSES + PASSES, growth=GROWTH, min_count=MIN_COUNT),
     "found, coarse": Plan(FIRST_PASSES + PASSES, growth=GROWTH, min_count=0.01),
 }
-BLOCKS = 8  # of stepwise EM
+BLOCKS = 8  # blocks of texts in a pass of stepwise EM
 
-# What each pass counted, and the model after it.
+# For each pass the expected counts, and the model after its M-step.
 Passes = Iterator[tuple[Expectation, SemiMarkovLM]]
 Texts = list[list[str]]
 
 
 class Curve(Keeper):
-    """Records each iteration; the clock stands still while it does."""
+    """Records the learning curve of a fit, with processor seconds that exclude the recording."""
 
     def __init__(self, texts: Texts) -> None:
         self.texts = texts
@@ -76,10 +76,10 @@ class Curve(Keeper):
         self.seconds = 0.0
 
     def iteration(self, fit: Fit) -> None:
-        """One line of the curve."""
+        """Record and print one iteration: size, perplexities and processor seconds so far."""
         self.seconds += time.process_time() - self.clock
         last = fit.history[-1]
-        nats = held_out(fit.model.mixed(WEIGHT), self.texts)
+        nats = held_out(fit.model.mixed(UNIFORM_WEIGHT), self.texts)
         num_tokens = sum(map(len, self.texts))
         step = {
             "states": last.states,
@@ -95,68 +95,76 @@ class Curve(Keeper):
 
 
 def data(splits: dict[str, int]) -> tuple[SyntheticLanguage, dict[str, Texts], dict[str, float]]:
-    """The language, texts of each split, and its exact word PPL on them.
+    """Draw the language and texts of each split.
 
     Args:
-        splits: how many texts each has.
+        splits: the number of texts in each split.
+
+    Returns:
+        The language, the texts of each split, and the language's exact word PPL on each split.
     """
     world = language(seed=1234, temperatures=TEMPERATURES, **LANGUAGE)
     texts, ppl = {}, {}
-    for part, count in splits.items():
+    for split, count in splits.items():
         # 1. The texts.
-        rngs = [generator("hsmm experiment", part, number) for number in range(count)]
+        rngs = [generator("hsmm experiment", split, number) for number in range(count)]
         states, emitted = world.sample(rngs)
-        texts[part] = [_words(row, world) for row in emitted.tolist()]
-        # 2. What the language that wrote them says of them; every text begins in state 0.
+        texts[split] = [_words(row, world) for row in emitted.tolist()]
+        # 2. Their log probability under the language, whose texts begin in state 0.
         previous = np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
         log_transitions = np.log(world.transitions[previous, states])
         log_emissions = np.log(world.emissions[states, emitted])
-        nats = (log_transitions + log_emissions).sum(axis=1)
-        ppl[part] = float(perplexity(nats.sum(), sum(map(len, texts[part]))))
+        log_probabilities = (log_transitions + log_emissions).sum(axis=1)
+        num_tokens = sum(map(len, texts[split]))
+        ppl[split] = float(perplexity(log_probabilities.sum(), num_tokens))
     return world, texts, ppl
 
 
-def _words(numbers: list[int], world: SyntheticLanguage) -> list[str]:
-    """The words of subsequences by their numbers."""
-    return " ".join([world.subsequences[number] for number in numbers]).split()
+def _words(indices: list[int], world: SyntheticLanguage) -> list[str]:
+    """The words of a text from the indices of its subsequences."""
+    return " ".join([world.subsequences[index] for index in indices]).split()
 
 
 def one_pass(model: SemiMarkovLM, encoded: list[np.ndarray], power: float = 1.0) -> Expectation:
-    """Expected counts, without those of n-grams that leave the table.
+    """An E-step: expected counts of transitions and of segments (n-gram, state).
+
+    Counts of n-grams below ``MIN_COUNT`` are set to 0, so that these leave the table.
 
     Args:
-        model: whose tables count.
-        encoded: the texts.
-        power: to which tables are raised.
+        model: the model before the pass.
+        encoded: the texts, as indices of tokens.
+        power: the tables are raised to it; below 1 they are flatter and no longer sum to one, and
+            the log likelihood is that of these tables.
     """
     if power < 1:
-        flat = model.transitions**power
-        model = replace(model, joint=model.joint**power, transitions=flat)
+        flat_transitions = model.transitions**power
+        model = replace(model, joint=model.joint**power, transitions=flat_transitions)
     counts = expectation(model, encoded, Compute(), squeeze=True)
     counts.segments[counts.segments.sum(axis=1) < MIN_COUNT] = 0
     return counts
 
 
 def stepwise(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passes:
-    """An M-step after each block of texts, on counts averaged with falling weights.
+    """Stepwise EM: an M-step after each block of texts, on a running average of counts.
 
-    Liang and Klein 2009.
+    The weight of a new block falls as (step + 2)^-0.7 (Liang and Klein 2009).
     """
-    # 1. All texts' counts, estimated from a block's.
+    # 1. The running average estimates the counts of all texts: a block's times the blocks.
     model = begun_anew(model, STATES, seed)
     first = one_pass(model, encoded[::BLOCKS])
     segments, transitions = BLOCKS * first.segments, BLOCKS * first.transitions
-    mean = replace(first, segments=segments, transitions=transitions)
-    # 2. Passes, block by block.
+    average = replace(first, segments=segments, transitions=transitions)
+    # 2. Passes, block by block. The M-step gets a copy of the counts, which it may change.
     step = 0
     while True:
         nats = tokens = 0.0
         for block in range(BLOCKS):
             counts = one_pass(model, encoded[block::BLOCKS])
             weight = (step + 2) ** -0.7
-            mean.segments += weight * (BLOCKS * counts.segments - mean.segments)
-            mean.transitions += weight * (BLOCKS * counts.transitions - mean.transitions)
-            model = maximise(model, replace(mean, segments=mean.segments.copy()), frozen=False)
+            average.segments += weight * (BLOCKS * counts.segments - average.segments)
+            average.transitions += weight * (BLOCKS * counts.transitions - average.transitions)
+            copied = replace(average, segments=average.segments.copy())
+            model = maximise(model, copied, frozen=False)
             nats += counts.log_likelihood
             tokens += counts.tokens
             step += 1
@@ -164,7 +172,10 @@ def stepwise(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passe
 
 
 def annealed(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passes:
-    """Tables to a power that rises from a half to one over ten passes (Ueda and Nakano 1998)."""
+    """Annealed EM: tables to a power that rises from 0.5 to 1 over ten passes.
+
+    Ueda and Nakano 1998.
+    """
     model = begun_anew(model, STATES, seed)
     for number in itertools.count():
         counts = one_pass(model, encoded, min(1.0, 0.5 + 0.05 * number))
@@ -173,10 +184,7 @@ def annealed(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passe
 
 
 def split(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passes:
-    """States double every six passes.
-
-    Both halves are a copy of the whole that noise of up to a half makes unlike.
-    """
+    """EM that doubles the states every six passes: each is replaced by two noisy copies."""
     rng = generator("semi-Markov split", seed)
     for number in itertools.count():
         if number % 6 == 0 and model.num_states < STATES:
@@ -187,7 +195,7 @@ def split(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passes:
 
 
 def _doubled(model: SemiMarkovLM, rng: np.random.Generator) -> SemiMarkovLM:
-    """Each state twice, or as many as fit, with noise."""
+    """A model with each state twice, at most ``STATES``, every probability times 0.5 to 1.5."""
     parents = np.arange(min(STATES, 2 * model.num_states)) % model.num_states
     num_states = len(parents)
     noise = 1 + rng.uniform(-0.5, 0.5, (num_states, num_states))
@@ -201,12 +209,17 @@ def _doubled(model: SemiMarkovLM, rng: np.random.Generator) -> SemiMarkovLM:
     )
 
 
-# All go on from the first passes of "found".
+# Other ways than the plans; each resumes from the first passes of "found", with few states.
 OTHERS = {"stepwise": stepwise, "annealed": annealed, "split": split}
 
 
 def measured(way: str, seed: int) -> dict[str, Any]:
-    """One fit."""
+    """Fit a model in one way: its learning curve, Latent PPL and parse rate.
+
+    Args:
+        way: a key of ``PLANS`` or ``OTHERS``.
+        seed: of the fit.
+    """
     world, texts, _ = data(DOCUMENTS)
     curve = Curve(texts["validation"])
     train = texts["train"]
@@ -229,9 +242,9 @@ def measured(way: str, seed: int) -> dict[str, Any]:
 
 
 def exact_values() -> dict[str, Any]:
-    """What the language says of its own texts."""
+    """The language's exact Latent PPL, and its word PPL on the texts of each split."""
     world, _, ppl = data(DOCUMENTS)
-    word_ppl = {part: round(value, 5) for part, value in ppl.items()}
+    word_ppl = {split: round(value, 5) for split, value in ppl.items()}
     return {"latent_ppl": round(world.latent_ppl(), 4), "word_ppl": word_ppl}
 
 
@@ -244,11 +257,11 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--out", type=Path, required=True, help="JSON, under gzip")
     arguments = parser.parse_args()
-    # 1. What is there already.
+    # 1. Fits that are in the file already.
     report: dict[str, Any] = {"true": exact_values(), "ways": {}}
     if arguments.out.exists():
         report = json.loads(gzip.decompress(arguments.out.read_bytes()))
-    # 2. The rest, written fit by fit.
+    # 2. The others; the file is written after each.
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     for seed in arguments.seeds:
         for way in arguments.ways:

@@ -1,7 +1,7 @@
 """Write the site's gallery: a page of cards for each run, and a page for each figure and table.
 
-Cards come with pictures first, each named by the claim that it shows. Pages are MyST Markdown; the
-``grid`` and ``dropdown`` blocks are sphinx-design's.
+Cards with pictures come first; a card's title is the claim that it shows. Pages are MyST Markdown;
+the ``grid`` and ``dropdown`` blocks are sphinx-design's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def gallery_pages(root: Path, runs: Sequence[Run]) -> dict[Path, str]:
-    """All pages of the gallery by their place in the site.
+    """All pages of the gallery, by their path in the site.
 
     Args:
         root: of the repository; pictures and files are linked from there.
@@ -50,12 +50,12 @@ def gallery_pages(root: Path, runs: Sequence[Run]) -> dict[Path, str]:
 
 
 def run_page(run: Run) -> Path:
-    """Where a run's cards stand in the site."""
+    """The path in the site of the page with a run's cards."""
     return GALLERY / f"{_name(run)}.md"
 
 
 def exhibit_page(run: Run, exhibit: Exhibit) -> Path:
-    """Where a figure or table stands in the site."""
+    """The path in the site of the page of a figure or table."""
     return GALLERY / _name(run) / f"{exhibit.paper}-{exhibit.name.replace(' ', '_')}.md"
 
 
@@ -68,7 +68,7 @@ def _title(run: Run) -> str:
 
 
 def _index(runs: Sequence[Run]) -> str:
-    """The menu: for each run its exhibits and its claims by verdict."""
+    """The gallery's first page: a table with the exhibits of each run and its claims by verdict."""
     lines = [
         "# Gallery",
         "",
@@ -89,7 +89,7 @@ def _index(runs: Sequence[Run]) -> str:
 
 
 def _papers_claims(run: Run) -> list[Claim]:
-    """The papers' claims of a run; our own checks are not among them."""
+    """The claims of a run that papers make; our own checks are left out."""
     claims = []
     for exhibit in run.exhibits:
         claims += exhibit.claims
@@ -99,7 +99,7 @@ def _papers_claims(run: Run) -> list[Claim]:
 
 
 def _cards(root: Path, run: Run) -> str:
-    """The page of a run."""
+    """The page of a run: a grid of cards for each paper, then claims that no exhibit shows."""
     lines = [f"# {_title(run)}", ""]
     if run.about:
         lines += [f"{escape(run.about)}.", ""]
@@ -142,7 +142,7 @@ def _card(root: Path, run: Run, exhibit: Exhibit) -> list[str]:
 
 
 def card_title(exhibit: Exhibit) -> str:
-    """The first claim that the exhibit shows, or else its number."""
+    """The first claim of a paper (not of ours) that the exhibit shows, or else "Table 2"."""
     for claim in exhibit.claims:
         if claim.source != OURS:
             return claim.says
@@ -156,12 +156,14 @@ def _label(exhibit: Exhibit) -> str:
 
 
 def _shortened(caption: str) -> str:
+    """A caption cut between words to the length that fits on a card."""
     if len(caption) <= CAPTION_ON_CARD:
         return caption
     return caption[:CAPTION_ON_CARD].rsplit(" ", 1)[0] + " …"
 
 
 def _badge(verdict: str, count: int = 0) -> str:
+    """A coloured badge with a verdict, before it how many claims have it if they are several."""
     colour = COLOURS.get(verdict, "secondary")
     text = f"{count} {verdict}" if count > 1 else verdict
     return f"{{bdg-{colour}}}`{text}`"
@@ -197,7 +199,7 @@ def _exhibit(root: Path, run: Run, exhibit: Exhibit) -> str:
 
 
 def _claim_lines(claims: Sequence[Claim]) -> list[str]:
-    """Claims as a list, each with what decided it folded away."""
+    """Lines of claims with their verdicts, each with a folded table of what was compared."""
     lines = []
     for claim in claims:
         source = f" ({escape(claim.source)})" if claim.source else ""
@@ -216,7 +218,11 @@ def _claim_lines(claims: Sequence[Claim]) -> list[str]:
 
 
 def _table_lines(table: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table; one that is very long is cut, and says so."""
+    """The lines of a Markdown table, at most ``SHOWN_ROWS`` and one that counts the others.
+
+    Args:
+        table: the header, then the rows.
+    """
     header, *body = table
     width = len(header)
     lines = [_row(header), "|" + "---|" * width]
@@ -228,11 +234,13 @@ def _table_lines(table: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _row(cells: Sequence[str]) -> str:
+    """A row of a Markdown table."""
     escaped = [escape(cell).replace("|", "\\|") for cell in cells]
     return unbroken(f"| {' | '.join(escaped)} |")
 
 
 def _file_lines(root: Path, exhibit: Exhibit, page: Path) -> list[str]:
+    """The line with links from an exhibit's page to its files."""
     links = []
     for path in exhibit.files[:SHOWN_FILES]:
         links.append(f"[{escape(path.name)}]({_link(root, path, page)})")
@@ -251,9 +259,10 @@ def _other_claims(run: Run) -> list[str]:
 
 
 def _with_links(root: Path, exhibit: Exhibit, page: Path, text: str) -> str:
-    """Text of a report's own page, its links changed to lead from a page of the site."""
+    """A text of an exhibit's Markdown with its links redirected for a page of the site."""
 
     def change(match: re.Match[str]) -> str:
+        """The link to the same file from the site's page; its words alone if there is no file."""
         target = (exhibit.same_as or exhibit.page).parent / match[2]
         return f"[{match[1]}]({_link(root, target, page)})" if target.is_file() else match[1]
 
@@ -261,16 +270,23 @@ def _with_links(root: Path, exhibit: Exhibit, page: Path, text: str) -> str:
 
 
 def _link(root: Path, target: Path, page: Path) -> str:
-    """From a page of the site to a file of the repository, whose tree the site mirrors."""
+    """The relative link from a page of the site to a file of the repository, percent-encoded."""
     return quote(_path(root, target, page))
 
 
 def _path(root: Path, target: Path, page: Path) -> str:
+    """The relative path from a page to a file; the site mirrors the repository's tree."""
     return os.path.relpath(target.relative_to(root), page.parent)
 
 
 def toctree(entries: Sequence[str], hidden: bool = False, caption: str = "") -> list[str]:
-    """The block from which the generator makes its menu."""
+    """A Sphinx ``toctree`` block, from which the site's menu is made.
+
+    Args:
+        entries: pages, relative to the page with the block.
+        hidden: whether the page itself does not show them.
+        caption: the heading in the menu.
+    """
     options = []
     if caption:
         options.append(f":caption: {caption}")
@@ -280,11 +296,11 @@ def toctree(entries: Sequence[str], hidden: bool = False, caption: str = "") -> 
 
 
 def escape(text: str) -> str:
-    """Text that no HTML comes out of; Markdown's bold print and links stay."""
+    """A text with HTML escaped; Markdown in it stays."""
     return html.escape(text, quote=False)
 
 
 def unbroken(text: str) -> str:
-    """Intervals and printed values of a table's line, which no line break parts."""
+    """A table's line with non-breaking spaces in intervals and before printed values."""
     text = INTERVAL.sub("[\\1,\N{NO-BREAK SPACE}\\2]", text)
     return text.replace("(paper ", "(paper\N{NO-BREAK SPACE}")

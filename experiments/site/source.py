@@ -1,4 +1,4 @@
-"""Lay out what the site is generated from: the repository's pages, their linked files, menus.
+"""Write the source folder of the site: the repository's pages, files they link to, and menus.
 
 The folder mirrors the repository's tree, so that relative links lead where they do on disk. The
 README is the first page; ``docs/index.md`` gives the menu: a heading is a section of it, and each
@@ -43,7 +43,7 @@ MENU_ROW = re.compile(r"\| \[[^\]]+\]\(([^)]+)\) \|")
 CARD_PICTURE = re.compile(r":img-top: (.+)")
 CONTENTS = "contents.md"
 MENU = Path("docs/index.md")
-MADE_PAGES = {  # first in a section of the menu
+MADE_PAGES = {  # generated pages that come first in a section of the menu
     "Results": (GALLERY / "index.md", Path("experiments/README.md")),
     "Reference": (
         REFERENCE / "critics.md",
@@ -51,7 +51,7 @@ MADE_PAGES = {  # first in a section of the menu
         REFERENCE / "parameters.md",
     ),
 }
-PARTS = {  # pages below a page of the menu, by its place
+PARTS = {  # for a page of the menu the patterns of the pages below it
     "docs/decisions/README.md": ("docs/decisions/2*.md",),
     "docs/data_cards/contents.md": ("docs/data_cards/*.md", "data/*.md"),
     "docs/notebooks.md": ("notebooks/explore_*.md",),
@@ -64,12 +64,12 @@ FRONT = Path("index.md")
 
 
 def write_source(root: Path, source: Path, notebooks: Sequence[NotebookPage] = ()) -> None:
-    """Write all pages below a folder, which is emptied first.
+    """Write all pages of the site and the files that they link to into a folder, emptied first.
 
     Args:
         root: of the repository.
-        source: where the generator will read.
-        notebooks: executed; without them links to notebooks lead to their scripts.
+        source: the folder.
+        notebooks: executed notebooks; without them links to notebooks lead to their scripts.
     """
     # All pages: the repository's, those that are made, and notebooks.
     runs = read_runs(root)
@@ -118,15 +118,16 @@ class Links:
     A Markdown file that a page links to becomes a page; so does a folder, which is then listed.
 
     Attributes:
-        files: what pages link to that is no page; it is copied, so that links lead there.
+        pages: all pages by their path in the site; grows while links are changed.
+        files: files other than pages that pages link to, to be copied into the site.
     """
 
     def __init__(self, root: Path, pages: Mapping[Path, str], exhibits: Mapping[Path, Path]):
         """
         Args:
             root: of the repository.
-            pages: of the site, by place.
-            exhibits: where files and folders of ``paper_figures``, and notebooks, are shown.
+            pages: the texts of the site's pages by their path.
+            exhibits: the page that shows each file or folder of ``paper_figures``, and notebook.
         """
         self.root = root
         self.pages = dict(pages)
@@ -134,7 +135,7 @@ class Links:
         self.files: set[Path] = set()
 
     def followed(self) -> dict[Path, str]:
-        """All pages, those that links lead to among them, with their links changed."""
+        """The texts of all pages, also of those that only links lead to, with links changed."""
         changed: dict[Path, str] = {}
         while len(changed) < len(self.pages):
             for page in list(self.pages):  # a link may add one
@@ -143,7 +144,7 @@ class Links:
         return changed
 
     def redirected(self, page: Path, text: str) -> str:
-        """A page's text with its links changed, outside code."""
+        """A page's text with the links changed that are not in code blocks."""
         lines = []
         in_code = False
         for line in text.split("\n"):
@@ -156,28 +157,39 @@ class Links:
         """A line of a page with its links as the site has them."""
 
         def change(match: re.Match[str]) -> str:
-            before, target, after = match.groups()
-            return before + self._target(page, target) + after
+            before, link, after = match.groups()
+            return before + self._target(page, link) + after
 
         line = LINK.sub(change, line)
         if line.startswith("|"):
             line = unbroken(line)
         picture = CARD_PICTURE.fullmatch(line)
         if picture:
-            self._target(page, picture[1])
+            self._target(page, picture[1])  # adds the picture to the files
         return line
 
-    def _target(self, page: Path, target: str) -> str:
-        """Where a link of a page leads in the site; one that leads nowhere is left as it is."""
-        linked = Path(os.path.normpath(page.parent / unquote(target.strip("<>"))))
-        # What stands elsewhere in the site than in the repository.
+    def _target(self, page: Path, link: str) -> str:
+        """Redirect a link of a page to the site, and add what it leads to.
+
+        A Markdown file or folder that is no page yet is added to ``pages``, any other file to
+        ``files``.
+
+        Args:
+            page: the page with the link.
+            link: relative to the page, without an anchor.
+
+        Returns:
+            The link as the site needs it; one that leads nowhere is returned as it is.
+        """
+        linked = Path(os.path.normpath(page.parent / unquote(link.strip("<>"))))
+        # 1. Exhibits and the README have another path in the site, other pages the same.
         if linked in self.exhibits:
             return os.path.relpath(self.exhibits[linked], page.parent)
         if linked == Path("README.md"):
             return os.path.relpath(FRONT, page.parent)
         if linked in self.pages:
-            return target
-        # A folder: its README, or else a page that lists it.
+            return link
+        # 2. A folder: its README, or else a page that lists its files.
         path = self.root / linked
         if path.is_dir():
             readme = linked / "README.md"
@@ -186,16 +198,16 @@ class Links:
             contents = linked / CONTENTS
             self.pages.setdefault(contents, _contents(self.root, linked))
             return os.path.relpath(contents, page.parent)
-        # A file: Markdown becomes a page, anything else is copied.
+        # 3. A file: Markdown becomes a page, anything else is copied.
         if path.suffix == ".md" and path.is_file():
             self.pages[linked] = path.read_text(encoding="utf-8")
         elif path.is_file():
             self.files.add(linked)
-        return target
+        return link
 
 
 def _places_of_exhibits(root: Path, runs: Sequence[Run]) -> dict[Path, Path]:
-    """Pages of the gallery by what they show: a Markdown file, its folder, a paper's folder."""
+    """The gallery's page for each path it shows: a Markdown file, its folder, a paper's folder."""
     shown_at = {}
     for run in runs:
         for exhibit in run.exhibits:
@@ -208,7 +220,7 @@ def _places_of_exhibits(root: Path, runs: Sequence[Run]) -> dict[Path, Path]:
 
 
 def _contents(root: Path, folder: Path) -> str:
-    """A page that lists a folder."""
+    """The text of a page with links to all files of a folder."""
     lines = [f"# {folder}", ""]
     for path in sorted((root / folder).iterdir()):
         if not path.name.startswith((".", "__")):
@@ -217,7 +229,10 @@ def _contents(root: Path, folder: Path) -> str:
 
 
 def _add_menus(pages: dict[Path, str]) -> None:
-    """Menus: sections of ``docs/index.md`` at the front page, parts at the pages they belong to."""
+    """Add menus to pages, in place.
+
+    The front page gets the sections of ``docs/index.md``, the pages of ``PARTS`` those below them.
+    """
     in_menu: set[Path] = set()
     # The front page: the sections of the index.
     menu = []
@@ -226,7 +241,7 @@ def _add_menus(pages: dict[Path, str]) -> None:
         in_menu.update(members)
     pages[FRONT] += "\n".join([*menu, ""])
 
-    # A page with parts: those that stand in no menu yet.
+    # A page with parts: those that are in no menu yet.
     for name, patterns in PARTS.items():
         parent = Path(name)
         parts = []
@@ -237,14 +252,19 @@ def _add_menus(pages: dict[Path, str]) -> None:
         pages[parent] += "\n".join(["", *toctree(_entries(parent, parts), hidden=True), ""])
         in_menu.update(parts)
 
-    # All others are linked to but stand in no menu; Sphinx is told so.
+    # All others are linked to but are in no menu; marked as orphans they give no warning.
     for page, text in pages.items():
         if page not in in_menu and page.parts[0] not in (GALLERY.name, REFERENCE.name, FRONT.name):
             pages[page] = f"---\norphan: true\n---\n{text}"
 
 
 def menu_sections(index: str, pages: Mapping[Path, str]) -> dict[str, list[Path]]:
-    """Pages of each section of the index; pages that are made come first in theirs."""
+    """The pages of each section of the index, generated pages first.
+
+    Args:
+        index: the text of ``docs/index.md``.
+        pages: of the site; rows of the index that lead to none of them are left out.
+    """
     sections: dict[str, list[Path]] = {}
     section = ""
     for line in index.splitlines():
@@ -260,5 +280,5 @@ def menu_sections(index: str, pages: Mapping[Path, str]) -> dict[str, list[Path]
 
 
 def _entries(page: Path, targets: Sequence[Path]) -> list[str]:
-    """Pages as the menu of another page names them."""
+    """Paths of pages as a menu on another page needs them: relative and without a suffix."""
     return [os.path.relpath(target.with_suffix(""), page.parent) for target in targets]

@@ -1,4 +1,4 @@
-"""Stages of critics that need models: train on real text, read any text.
+"""The stages ``train`` and ``read`` of critics: train on real text, make predictions for any text.
 
 An entry of ``<study>.critics`` has ``train`` (what the critic learns, with its settings),
 ``predictions`` (named ways to read a text) and ``metrics`` (named numbers, each from one reading).
@@ -26,7 +26,7 @@ from longform_lab.settings.entries import ReadingPlacement, TrainingPlacement
 
 
 def train(experiment: Experiment, study: str, critic: str) -> None:
-    """What a critic learns from every corpus that it is trained on.
+    """Train a critic on each of its training corpora.
 
     Writes ``data/critics/<study>/<critic>/<corpus>``.
     """
@@ -37,7 +37,7 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
     if corpora is None:
         corpora = experiment.corpora_of(study, critic)
     base = placed.base or f"tokenizers/{study}"
-    # A folder for each corpus; all of them stand when the last is trained.
+    # A folder for each corpus; all of them appear at once, when the last is trained.
     with atomic_write(experiment.data / "critics" / study / critic) as folder:
         folder.mkdir()
         for corpus in corpora:
@@ -61,7 +61,15 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of ``predictions``: which texts are read, and how."""
+    """An entry of a critic's ``predictions``.
+
+    Attributes:
+        critic: its name.
+        name: of the entry.
+        key: its dotted key in the parameters.
+        placed: the texts that are read.
+        reading: how they are read.
+    """
 
     critic: str
     name: str
@@ -71,14 +79,14 @@ class Entry:
 
 
 def read(experiment: Experiment, study: str, critic: str) -> None:
-    """Every reading of every text that the critic judges; a kill costs one text's reading.
+    """Make all predictions of a critic for all texts that it judges.
 
-    Writes ``data/predictions/<study>/<critic>``.
+    Writes ``data/predictions/<study>/<critic>``. After a kill at most the file at work is lost.
     """
     names = experiment.settings(study, "critics", critic, "predictions")
     entries = [_entry(experiment, study, critic, name) for name in names]
     target = experiment.data / "predictions" / study / critic
-    # What was read lies in scratch folders, which stay until the target is there.
+    # Finished files lie in scratch folders, which stay until the target is there.
     with atomic_write(target) as folder, ExitStack() as scratches:
         for entry in entries:
             files = _files(experiment, study, entry)
@@ -101,7 +109,7 @@ def read(experiment: Experiment, study: str, critic: str) -> None:
 
 
 def _files(experiment: Experiment, study: str, entry: Entry) -> dict[System, Path]:
-    """The file of each system that an entry is about, below the critic's folder."""
+    """The file for each system that an entry is about, as a path below the critic's folder."""
     corpora = entry.placed.corpora
     if corpora is None:
         corpora = experiment.corpora_of(study, entry.critic)
@@ -115,7 +123,7 @@ def _files(experiment: Experiment, study: str, entry: Entry) -> dict[System, Pat
 
 
 def _entry(experiment: Experiment, study: str, critic: str, name: str) -> Entry:
-    """A way to read texts, by study, critic and name. Raises ConfigError: it has no splits."""
+    """Read an entry of ``predictions``. Raises ConfigError: a wrong setting, or no splits."""
     keys = (study, "critics", critic, "predictions", name)
     key = ".".join(keys)
     placed, reading = parse_kind(READINGS, ReadingPlacement, experiment.settings(*keys), key)
@@ -127,10 +135,10 @@ def _entry(experiment: Experiment, study: str, critic: str, name: str) -> Entry:
 
 
 def _inputs(experiment: Experiment, entry: Entry, system: System) -> tuple[Path, Path]:
-    """The folders of the texts and of what reads them.
+    """The folder of the texts, and the folder of the model or corpus that reads them.
 
     The reader is the trained critic, the corpus, the system itself, or a path below ``data/``.
-    Where it is the system itself it reads the corpus that it was trained on.
+    Where it is the system itself, the texts are the corpus that it was trained on.
     """
     reader = entry.placed.reader
     corpus = System(system.study, system.corpus).texts
@@ -144,7 +152,12 @@ def _inputs(experiment: Experiment, entry: Entry, system: System) -> tuple[Path,
 
 
 def _read(experiment: Experiment, entry: Entry, target: tuple[System, Path]) -> None:
-    """One reading of one system's texts, to a file.
+    """Make an entry's predictions for one system's texts and write them to a file.
+
+    Args:
+        experiment: the parameters, and where the data lie.
+        entry: how texts are read.
+        target: the system, and the file.
 
     Raises:
         BadInput: the texts have none of the splits that the entry names.

@@ -48,13 +48,13 @@ UNPACKING = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMA
 
 
 def digest(file: Path) -> str:
-    """SHA-256 of a file."""
+    """The SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def tree_digest(folder: Path) -> str:
-    """SHA-256 over the names and contents of all files of a folder, in the order of their names."""
+    """The SHA-256 over names and contents of all files of a folder, in the order of their names."""
     tree = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         tree.update(f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n".encode())
@@ -62,7 +62,9 @@ def tree_digest(folder: Path) -> str:
 
 
 def needed_data(scale: str, root: Path) -> dict[str, Any]:
-    """Packages and files that a scale needs.
+    """Read the packages and files that a scale needs from its ``data.yaml``.
+
+    A scale without one uses that of the scale that it extends.
 
     Raises:
         BadInput: there is no such scale, or it runs on synthetic text.
@@ -117,11 +119,11 @@ def put_in_place(
         folder: where files are looked for before they are fetched; None for nowhere.
 
     Returns:
-        those that were put there now.
+        The files that this call put there.
 
     Raises:
-        BadInput: files that are neither in the folder nor to be fetched, all in one sentence with
-            where they are published, or one of another content.
+        BadInput: some files are neither in the folder nor can be fetched (all are listed, with
+            where they are published), or a file has another content than it should.
     """
     new: list[Path] = []
     missing = []
@@ -168,7 +170,16 @@ def _save_pointer(entry: Mapping[str, str], target: Path) -> None:
 
 
 def _source(entry: Mapping[str, str], raw: Path, folder: Path | None) -> Path | None:
-    """A file or archive of the list: in the folder, else fetched; None where it is in neither."""
+    """Find a file or archive of the list in the folder, or else fetch it.
+
+    Args:
+        entry: of ``data.yaml``.
+        raw: where it is fetched to.
+        folder: where it is looked for first; None for nowhere.
+
+    Returns:
+        Its path; None where it is not in the folder and has no address.
+    """
     source = _in_folder(entry, folder) if folder is not None else None
     if source is not None:
         return source
@@ -235,14 +246,14 @@ class _Download(pooch.HTTPDownloader):
 def fetch(
     url: str, sha256: str | None, target: Path, *, retries: int = 4, seconds: float = 60.0
 ) -> Path:
-    """The file, fetched if it is not there with the right hash.
+    """Download a file unless it is there with the right hash; return its path.
 
-    A cut or wrong download leaves nothing behind.
+    An interrupted or wrong download leaves nothing behind.
 
     Args:
         url: its address.
-        sha256: its hash. Without one whoever calls compares the content: hosts pack an archive of a
-            commit anew, into other bytes.
+        sha256: its hash. None for the archive of a commit, whose bytes differ from download to
+            download; the caller then checks its content.
         target: where it goes.
         retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ...
             seconds.
@@ -267,7 +278,10 @@ def fetch(
 
 
 def _in_folder(entry: Mapping[str, str], folder: Path) -> Path | None:
-    """A file of the list anywhere below a folder; of several of its name the one of its content."""
+    """Find a file of the list anywhere below a folder; None where no file has its name.
+
+    Of several files of that name the one with the right hash is returned, or else the first.
+    """
     candidates = sorted(folder.rglob(entry["name"]))
     if "sha256" in entry:
         candidates = [path for path in candidates if path.is_file()]
@@ -310,7 +324,7 @@ def _copy(source: Path, target: Path, under: str = "") -> None:
 
 
 def _brief(error: Exception) -> str:
-    """What a library says, in one line."""
+    """An error's message on one line of at most 160 characters."""
     return " ".join(str(error).split())[:160]
 
 
@@ -329,22 +343,24 @@ def _unpack_archive(source: Path, target: Path, under: str) -> None:
 
 
 def _below(name: str, under: str) -> str | None:
-    """A member's name below a folder of an archive; None where it lies elsewhere.
+    """The path of an archive's member relative to a folder in the archive; None if outside it.
 
-    The folder stands first, or behind the name of the archive's repository and commit.
+    Args:
+        name: the member's path.
+        under: the folder, at the top of the archive or below its one top folder; "" for all.
     """
     if not under:
         return name
-    for start in (name, name.partition("/")[2]):
+    for start in (name, name.partition("/")[2]):  # the second without the archive's top folder
         if start.startswith(f"{under}/"):
             return start.removeprefix(f"{under}/")
     return None
 
 
 def _link_or_copy(source: str | Path, target: str | Path) -> None:
-    """The same file under another name where both lie on one disk, else a copy.
+    """Link a file under another name if both are on one disk, or else copy it.
 
-    So data of many gigabytes are not copied.
+    Links spare copying many gigabytes.
     """
     try:
         os.link(os.path.realpath(source), target)
@@ -376,21 +392,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def prepare(scale: str, folder: Path | None) -> list[Path]:
     """Check what a scale needs and put its files below ``data/raw``.
 
+    Args:
+        scale: its name.
+        folder: where files are looked for before they are fetched; None for nowhere.
+
     Returns:
-        the files that were put there now.
+        The files that this call put there.
 
     Raises:
-        BadInput: a package, a commit or a file is missing, or the folder is none.
+        BadInput: a package, a commit or a file is missing, or ``folder`` is no folder.
     """
     raw = Path("data/raw")
     needed = needed_data(scale, Path())
-    # 1. What can be missing is said before anything is copied.
+    # 1. Check packages and commits before anything is copied.
     _check_packages(needed["packages"])
     models = parameters(scale, Path())[PARAMS]["models"]
     check_revisions([*needed["files"], *models.values()])
     if folder is not None and not folder.is_dir():
         raise BadInput(f"DATA is {folder}, which is no folder; name the one that holds the files")
-    # 2. The files, and the short one.
+    # 2. The files, and the first lines of one of them for the scale `real_small`.
     new = put_in_place(needed["files"], raw, folder)
     if (raw / LONG_FILE).is_file():
         lines = islice(text_lines(raw / LONG_FILE), SHORT_LINES)

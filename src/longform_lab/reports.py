@@ -21,9 +21,7 @@ EXPERIMENTS = Path("experiments")
 
 
 def with_derived(paper: str, results: Results) -> Results:
-    """The records that exhibits, claims and the ledger of a paper read.
-
-    These and those that follow from them.
+    """Records together with those that a paper derives from them for its exhibits and claims.
 
     Raises:
         ConfigError: no such paper.
@@ -37,9 +35,12 @@ def with_derived(paper: str, results: Results) -> Results:
 
 
 def report(experiment: Experiment, paper: str, subject: str) -> None:
-    """The exhibits of one subject of a paper -> ``paper_figures/<paper>/<exhibit>/``."""
+    """Draw the exhibits of one subject of a paper.
+
+    Writes ``paper_figures/<paper>/<exhibit>/``.
+    """
     entry = _report_entry(experiment, paper, subject)
-    # 1. What the exhibits are drawn from.
+    # 1. The inputs of all exhibits: records, printed numbers and settings of decoders.
     results = with_derived(paper, scores(experiment, entry["scores"]))
     chosen = {}
     for name, choice in entry["exhibits"].items():
@@ -60,7 +61,7 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
 
 
 def _report_entry(experiment: Experiment, paper: str, subject: str) -> Mapping[str, Any]:
-    """One report of a paper, its settings with a study's models in place of groups.
+    """Read one report of a paper; in its settings groups are replaced by names of models.
 
     Raises:
         BadInput: there is no such report, or the paper's file is not there.
@@ -81,7 +82,7 @@ def _report_entry(experiment: Experiment, paper: str, subject: str) -> Mapping[s
 def drawn(
     place: str, paper: str, entry: Mapping[str, Any], inputs: ReportInputs, **more: Any
 ) -> Sheet:
-    """One exhibit of a report's entry.
+    """Draw one exhibit of a report's entry.
 
     Args:
         place: of the entry, for errors.
@@ -98,10 +99,10 @@ def drawn(
 
 
 def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:
-    """What an exhibit shows, with a study's models in place of ``STUDY.models`` and other groups.
+    """Settings of an exhibit with ``STUDY.models`` and other groups replaced by names of models.
 
-    Claims about every system judge all that the study trains, so ``STUDY.models`` are all of these,
-    its ladder of sizes too. Groups stand below ``system`` and ``systems``, alone or in a list.
+    Groups stand below ``system`` and ``systems``, alone or in a list. ``STUDY.models`` includes the
+    study's ladder of sizes, since claims about every system concern these too.
     """
     shown = dict(choice)
     for name in ("system", "systems"):

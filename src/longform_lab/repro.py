@@ -37,16 +37,21 @@ REMINDER = 60.0  # seconds after which a wait for the lock is said again
 
 
 class Run:
-    """One parallel run: what waits, what may start, what has ended.
+    """One parallel run of a pipeline.
 
     Args:
-        pipeline: the stages.
-        workers: run their commands.
+        pipeline: the stages and their graph.
+        workers: run the stages' commands.
         say: prints a line.
-        check_interrupt: raises KeyboardInterrupt after one that a library swallowed.
+        check_interrupt: raises KeyboardInterrupt if a library has swallowed an interrupt.
 
     Attributes:
-        counts: how many stages ended how.
+        counts: the number of stages that were run, restored from the cache, unchanged, failed, or
+            skipped after the failure of one that they need.
+        waiting: for each stage the stages that it still waits for.
+        to_check: stages that wait for none, whose state is not known yet.
+        to_run: stages that are out of date and may start.
+        urgency: see :meth:`_urgency`; the most urgent stages start first.
     """
 
     def __init__(
@@ -58,31 +63,35 @@ class Run:
     ) -> None:
         self.pipeline, self.workers, self.say = pipeline, workers, say
         self.check_interrupt = check_interrupt
-        # 1. The state of each stage: it waits for others, may be checked, or is stale and may run.
+        # 1. The state of each stage: it waits for others, may be checked, or may run.
         self.waiting = {stage: set(needs) for stage, needs in pipeline.needs.items()}
         self.to_check = {stage for stage, needs in self.waiting.items() if not needs}
         self.to_run: set[Any] = set()
         self.left = len(pipeline.stages)  # stages that have not ended
         self.counts = dict.fromkeys(("run", "restored", "unchanged", "failed", "skipped"), 0)
-        # 2. What is known of each stage.
+        # 2. Names, folders and earlier times of the stages.
         one_file = len({stage.path for stage in pipeline.stages}) == 1
-        self.stages: dict[str, Any] = {}  # by address
-        self.names: dict[Any, str] = {}  # as lines call them
-        self.folders: dict[Any, Path] = {}  # of logs and seconds
+        self.stages: dict[str, Any] = {}  # by DVC's address, path:name
+        self.names: dict[Any, str] = {}  # as printed lines call them
+        self.folders: dict[Any, Path] = {}  # of each stage's log and seconds.json
         for stage in pipeline.stages:
             self.stages[stage.addressing] = stage
             self.names[stage] = stage.name if one_file else stage.addressing
             self.folders[stage] = Path(stage.path).parent / "scratch" / "repro"
-        # of earlier runs, by folder and stage
+        # seconds that stages took in earlier runs, by folder and stage
         self.seconds = {folder: _seconds(folder) for folder in set(self.folders.values())}
         self.urgency = self._urgency()
         self.experiments: dict[str, Experiment] = {}  # by folder of params.yaml
 
     def _urgency(self) -> dict[Any, tuple[float, int]]:
-        """Longest way from each stage to the end of the graph, in seconds of the last run.
+        """The seconds that the longest path from each stage to the end of the graph takes.
 
-        Stages without an earlier run count as typical; where no stage has one, it is the number of
-        stages on the way. Ties go to the stage that stands first in ``dvc.yaml``.
+        Seconds are those of earlier runs. A stage without one counts as the median of the others;
+        if no stage has one, each counts as 1.
+
+        Returns:
+            For each stage (seconds, -its index), so that of stages with equal seconds the first of
+            ``dvc.yaml`` is the most urgent.
         """
         seconds_of_stages = {}
         for stage in self.pipeline.stages:
@@ -93,20 +102,20 @@ class Run:
         urgency: dict[Any, tuple[float, int]] = {}
         # From the end of the graph, so that the users of a stage come before it.
         for index, stage in reversed(list(enumerate(self.pipeline.stages))):
-            behind = 0.0
+            seconds_after = 0.0
             for user in self.pipeline.users[stage]:
-                behind = max(behind, urgency[user][0])
-            urgency[stage] = (seconds_of_stages.get(stage, typical) + behind, -index)
+                seconds_after = max(seconds_after, urgency[user][0])
+            urgency[stage] = (seconds_of_stages.get(stage, typical) + seconds_after, -index)
         return urgency
 
     def all(self) -> dict[str, int]:
-        """Bring every stage up to date that can be.
+        """Bring all stages up to date, except those that fail and those that need a failed one.
 
-        A round checks one stage and takes the result of one, so that workers never wait long for
-        what DVC does here.
+        Each round checks at most one stage and takes the result of at most one, so that workers
+        never wait long for the hashing here.
 
         Returns:
-            How many stages ended how, see ``counts``.
+            ``counts``.
         """
         while self.to_check or self.to_run or self.workers.busy:
             self.check_interrupt()
@@ -124,7 +133,7 @@ class Run:
         return self.counts
 
     def _start(self) -> None:
-        """Give stale stages to workers that have room, the most urgent first."""
+        """Give stages that may run to workers that have room, the most urgent first."""
         for stage in sorted(self.to_run, key=self.urgency.__getitem__, reverse=True):
             gpu = self._uses_gpu(stage)
             if self.workers.room(gpu):
@@ -135,10 +144,10 @@ class Run:
                     self.workers.submit(stage.addressing, gpu, **job, log=log)
 
     def _uses_gpu(self, stage: Any) -> bool:
-        """Whether a stage is to have a GPU of its own.
+        """Whether a stage needs a GPU of its own.
 
-        Its ``meta: {gpu: true}`` in ``dvc.yaml`` says so, else what it runs. Parameters that cannot
-        be read count as no GPU, and raise nothing here: the stage itself says what is wrong.
+        ``meta: {gpu: ...}`` in ``dvc.yaml`` decides; without it the stage's commands do. Where
+        parameters cannot be read the answer is no; the stage itself then reports the error.
         """
         meta = (stage.meta or {}).get("gpu")
         if meta is not None:
@@ -149,7 +158,7 @@ class Run:
         return any(uses_gpu(command, self.experiments[stage.wdir]) for command in commands)
 
     def _check(self, stage: Any) -> None:
-        """Find out whether a stage is up to date, can be restored, or must run."""
+        """Check one stage: settle it if it is up to date or can be restored, or else let it run."""
         self.to_check.remove(stage)
         with self._failing(stage):
             if self.pipeline.up_to_date(stage):
@@ -160,7 +169,7 @@ class Run:
                 self.to_run.add(stage)
 
     def _end(self, stage: Any, result: Finished | Exception) -> None:
-        """Record a stage whose commands have ended."""
+        """Record a stage whose commands have ended, or count it as failed."""
         with self._failing(stage):
             self._raise_if_failed(stage, result)
             assert isinstance(result, Finished)
@@ -175,7 +184,7 @@ class Run:
         if isinstance(result, Exception):
             raise BadInput(f"its worker was lost ({type(result).__name__}: {result})")
         if result.status in (-signal.SIGINT, 128 + signal.SIGINT):
-            # A terminal tells all processes; a library that was running here may have lost it.
+            # A terminal interrupts all processes, but a library may have swallowed it in this one.
             raise KeyboardInterrupt
         if result.status == 0:
             return
@@ -186,10 +195,17 @@ class Run:
         raise BadInput(f"{how}: {last_line} (all of it: {self._log(stage)})")
 
     def _log(self, stage: Any) -> Path:
+        """The file with the output of a stage's commands."""
         return self.folders[stage] / f"{stage.name}.log"
 
     def _settle(self, stage: Any, how: str, line: str | None = None) -> None:
-        """Count a stage that is up to date now, and free those that waited for it alone."""
+        """Count a stage as up to date, and let stages that waited for it alone be checked.
+
+        Args:
+            stage: the stage.
+            how: a key of ``counts``.
+            line: what is printed of it; nothing by default.
+        """
         self.counts[how] += 1
         self.left -= 1
         if line:
@@ -203,7 +219,7 @@ class Run:
 
     @contextmanager
     def _failing(self, stage: Any) -> Iterator[None]:
-        """Say what goes wrong with a stage in one line, and skip the stages that need it."""
+        """Catch an error of a stage: print it on one line, and skip all stages that need it."""
         try:
             yield
         except (DvcException, BadInput, OSError) as error:
@@ -247,9 +263,9 @@ def cores() -> int:
 
 
 def _waiting(say: Callable[[str], None]) -> Callable[[], None]:
-    """A function that waits ``POLL`` seconds for another process to free the lock.
+    """Make a function that waits ``POLL`` seconds for another process to free DVC's lock.
 
-    The first call says so, and the first after each ``REMINDER`` seconds.
+    Its first call prints that it waits, and so does the first after each ``REMINDER`` seconds.
     """
     reminded = -REMINDER
 
@@ -330,12 +346,12 @@ def main(arguments: list[str] | None = None) -> int:
     start = time.monotonic()
     try:
         workers = Workers(
-            options.workers,
-            options.gpus,
-            options.scheduler,
-            options.scheduler_file,
-            options.gpu_patience,
-            say,
+            count=options.workers,
+            gpus=options.gpus,
+            address=options.scheduler,
+            scheduler_file=options.scheduler_file,
+            gpu_patience=options.gpu_patience,
+            say=say,
         )
         targets = options.targets or ["dvc.yaml"]
         with (
@@ -350,7 +366,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("longform: interrupted; what had finished is kept, run again", file=sys.stderr)
         return 130
-    # 3. What came of it.
+    # 3. The summary.
     shown = []
     for how, count in counts.items():
         if count or how == "run":

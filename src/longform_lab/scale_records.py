@@ -26,7 +26,7 @@ FILE = "records.csv.gz"
 SCORES = "scores"
 DETAILS = "details"
 COLUMNS = (SCORES, *NAMES)
-KEPT = (
+KEPT = (  # the names of details that are kept of every metric
     "trainings",
     "spread",
     "documents_low",
@@ -41,7 +41,7 @@ KEPT = (
     "known",
     "wilson",
 )
-# Rows of two titles, how often one followed the other, and how probable that is.
+# A detail: rows of (title, next title, how often it followed, its probability).
 TRANSITIONS = "transitions"
 KEPT_OF_METRIC = {
     "expected_log_prior": ("totals",),
@@ -55,9 +55,9 @@ Raw = dict[str, Any]  # a record as JSON has it: fields that differ from their d
 
 
 def kept_details(record: Mapping[str, Any]) -> Raw:
-    """The details of a stored record that its scale keeps.
+    """The details of a stored record that git keeps.
 
-    Probabilities of transitions to three digits.
+    Probabilities of transitions are rounded to three digits.
     """
     names = (*KEPT, *KEPT_OF_METRIC.get(record["metric"], ()))
     details = {}
@@ -73,7 +73,12 @@ def kept_details(record: Mapping[str, Any]) -> Raw:
 
 
 def write_scale_records(scores: Path, path: Path) -> None:
-    """One CSV file of all score files below a folder, in alphabetical order."""
+    """Write all score files below a folder to one packed CSV file, in alphabetical order.
+
+    Args:
+        scores: the folder of score files (JSON).
+        path: the CSV file.
+    """
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(COLUMNS)
@@ -88,7 +93,7 @@ def write_scale_records(scores: Path, path: Path) -> None:
 
 
 def _cells(record: Mapping[str, Any]) -> Iterator[str]:
-    """The cells of a stored record, in the order of the fields."""
+    """Yield the cells of a stored record, in the order of ``NAMES``."""
     for name in NAMES:
         value = record.get(name)
         if name == DETAILS:
@@ -100,16 +105,19 @@ def _cells(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _details_cell(details: Raw) -> str:
+    """Details as compact JSON; an empty cell where there are none."""
     if not details:
         return ""
     return json.dumps(details, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 def raw_scale_records(path: Path) -> dict[str, list[Raw]]:
-    """Records as JSON has them, by the name of their score file.
+    """Read a scale's CSV file: its records as mappings, by the name of their score file.
+
+    Fields with their default value are left out.
 
     Raises:
-        InputError: there is no such file, or it lacks a column, or a number of it is none.
+        InputError: there is no such file, a column is missing, or a cell has a wrong type.
     """
     records: dict[str, list[Raw]] = {}
     for where, line in numbered_rows(path, COLUMNS):
@@ -122,7 +130,7 @@ def raw_scale_records(path: Path) -> dict[str, list[Raw]]:
 
 
 def _value(name: str, cell: str) -> Any:
-    """A cell as the field's type. Raises ValueError: it is none."""
+    """A cell as the type of its field. Raises ValueError: it is not of that type."""
     if name in NUMBERS:
         return float(cell)
     if name in COUNTS:
@@ -133,9 +141,11 @@ def _value(name: str, cell: str) -> Any:
 
 
 def scale_results(path: Path, *names: str) -> Results:
-    """The records of a scale's ``records.csv``.
+    """Read the records of a scale's CSV file.
 
-    Of the named score files alone where some are named.
+    Args:
+        path: the file.
+        names: of score files; without any, all are read.
     """
     files = raw_scale_records(path)
     chosen = names or tuple(files)

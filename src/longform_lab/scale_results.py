@@ -1,4 +1,4 @@
-"""What a scale measured, copied from where it ran to ``experiments/scales/<name>/`` for git.
+"""Copy the results of a scale from where it ran to ``experiments/scales/<name>/``, for git.
 
 Copied are one file of records, the tables and pictures that a reader opens, and the first articles
 of each system as Markdown.
@@ -31,7 +31,7 @@ Content = tuple[tuple[str, bytes], ...]  # names and bytes of files
 
 
 def copy_results(name: str, root: Path, folder: Path) -> None:
-    """Copy what a scale measured into ``experiments/scales/<name>/``.
+    """Replace the results in ``experiments/scales/<name>/`` by those of a run.
 
     Args:
         name: the scale.
@@ -50,7 +50,7 @@ def copy_results(name: str, root: Path, folder: Path) -> None:
 
 
 def _copy_articles(generations: Path, home: Path, count: int) -> None:
-    """Write the first articles of each system as they were generated, a page a system."""
+    """Write a page for each system with its first articles, as they were generated."""
     for file in sorted(generations.rglob("documents.jsonl")):
         parts = [f"# The first {count} articles by number, none left out"]
         for document in read_documents(file)[:count]:
@@ -68,11 +68,11 @@ def _as_generated(document: Document) -> str:
 
 
 def copy_exhibits(root: Path, source: Path, home: Path) -> None:
-    """Copy the tables and pictures of tables and figures.
+    """Copy the pages and pictures of tables and figures.
 
-    One whose files another run has in git already becomes a line that leads there. One without
-    Markdown (files for another program) is left out, and so are the files beside a table that no
-    page shows; a command makes them.
+    An exhibit whose files another run has in git already becomes a line with a link there. An
+    exhibit without a Markdown page (files for another program) is left out, and so are files that
+    no page shows; a command makes them.
 
     Args:
         root: the repository.
@@ -96,7 +96,7 @@ def copy_exhibits(root: Path, source: Path, home: Path) -> None:
 
 
 def drop_pictures_of_html(folder: Path) -> None:
-    """Remove each picture beside which the same drawing stands as HTML, and where it is shown."""
+    """Remove each picture that is also there as HTML, and the lines of pages that show it."""
     for drawing in folder.glob("*.html"):
         drawing.with_suffix(".png").unlink(missing_ok=True)
         for page in folder.glob("*.md"):
@@ -106,7 +106,14 @@ def drop_pictures_of_html(folder: Path) -> None:
 
 
 def _pages_by_content(root: Path, home: Path) -> dict[Content, Path]:
-    """The first page in git of each content: of the default run, then of the scales by name."""
+    """The pages of exhibits in git by the content of their files.
+
+    Of equal exhibits it is the page of the default run, or else of the first scale by name.
+
+    Args:
+        root: the repository.
+        home: a scale's folder of exhibits, which is left out.
+    """
     folders = [root / FIGURES]
     for figures in sorted(root.glob(f"experiments/scales/*/{FIGURES}")):
         if figures != home:
@@ -120,12 +127,18 @@ def _pages_by_content(root: Path, home: Path) -> dict[Content, Path]:
 
 
 def _exhibit_pages(pages: Iterable[Path]) -> list[Path]:
-    """The pages that are named as their folder is, in order: those of tables and figures."""
+    """The pages of tables and figures, sorted: those with the name of their folder."""
     return sorted(page for page in pages if page.stem == page.parent.name)
 
 
 def _link_to_twin(root: Path, twin: Path, target: Path) -> str:
-    """The line that stands in place of a table or figure whose files another run has in git."""
+    """The line that replaces an exhibit by a link to an equal one in git.
+
+    Args:
+        root: the repository.
+        twin: the page of the equal exhibit.
+        target: the folder of the exhibit that is replaced.
+    """
     link = os.path.relpath(twin, target)
     command = ["git", "rev-parse", "--short=8", "HEAD"]
     commit = run_command(root, command).strip()
@@ -135,7 +148,7 @@ def _link_to_twin(root: Path, twin: Path, target: Path) -> str:
 
 
 def drop_unmeasured(ledger: Path) -> None:
-    """Take the printed numbers that a run did not measure out of its ledger."""
+    """Remove the lines of printed numbers that a run did not measure from its ledger."""
     lines = rows(ledger, ("ours",))
     header = list(lines[0])
     measured = [list(line.values()) for line in lines if line["ours"]]
@@ -158,7 +171,11 @@ def _content(folder: Path) -> Content:
 
 
 def run_command(folder: Path, command: list[str]) -> str:
-    """What a command prints in a folder. Raises BadInput: it failed; the message has its words."""
+    """Run a command in a folder and return its output.
+
+    Raises:
+        BadInput: it failed; the message has what it printed.
+    """
     process = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if process.returncode:
         reason = process.stderr.strip() or process.stdout.strip()

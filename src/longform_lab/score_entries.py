@@ -1,7 +1,8 @@
-"""Records of one entry of a critic's ``scores``: a metric, a question asked of any critic, or an
-evaluation.
+"""Compute the records of one entry of a critic's ``scores``.
 
-:mod:`longform_lab.scoring` goes through the entries and writes what they give.
+An entry is a metric, a question that any critic can answer (its response to corruptions, preferred
+orders, people's ratings), or an evaluation. :mod:`longform_lab.scoring` goes through the entries
+and writes their records.
 """
 
 from collections.abc import Sequence
@@ -44,11 +45,11 @@ Placement = MetricPlacement | QuestionPlacement | EvaluationPlacement
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a critic's ``scores``: which predictions it is about, and what is done with them.
+    """An entry of a critic's ``scores``: the predictions that it is about, and what is computed.
 
     Attributes:
-        study, critic, kind, name: where it stands in the parameters; ``kind`` is one of ``KINDS``.
-        placed: a Placement, by kind.
+        study, critic, kind, name: its keys in the parameters; ``kind`` is one of ``KINDS``.
+        placed: the Placement of its kind: corpora, systems, and names of predictions.
         settings: MetricSettings, or an Evaluation.
     """
 
@@ -65,17 +66,17 @@ class Entry:
         return f"{self.study}.critics.{self.critic}.scores.{self.kind}.{self.name}"
 
     def shows(self, metric: str) -> bool:
-        """Whether ``data/metrics`` shows the values of a metric; an evaluation may list its few."""
+        """Whether ``data/metrics`` shows a metric: all but those that an evaluation leaves out."""
         if not isinstance(self.placed, EvaluationPlacement) or self.placed.shown is None:
             return True
         return metric in self.placed.shown
 
 
 def read_entries(experiment: Experiment, study: str, critic: str) -> list[Entry]:
-    """Every entry of a critic's ``scores``, checked before any file is read.
+    """Read and check every entry of a critic's ``scores``, before any file is read.
 
     Raises:
-        ConfigError: a question that is none, or an entry with a wrong setting.
+        ConfigError: an unknown kind of entry, or an entry with a wrong setting.
     """
     keys = (study, "critics", critic, "scores")
     scores = experiment.settings(*keys)
@@ -109,7 +110,7 @@ def _read_entry(experiment: Experiment, study: str, critic: str, kind: str, name
 
 
 def records_of(experiment: Experiment, entry: Entry) -> list[Record]:
-    """The records of an entry; progress is printed."""
+    """Compute the records of an entry, and print progress."""
     if entry.kind == METRICS_KEY:
         records = []
         for corpus in _corpora(experiment, entry):
@@ -125,13 +126,14 @@ def records_of(experiment: Experiment, entry: Entry) -> list[Record]:
 
 
 def _corpora(experiment: Experiment, entry: Entry) -> Sequence[str]:
-    """The corpora that an entry names, else those of its critic."""
+    """The corpora that an entry names, or else those of its critic."""
     if entry.placed.corpora is not None:
         return entry.placed.corpora
     return experiment.corpora_of(entry.study, entry.critic)
 
 
 def _predictions(experiment: Experiment, system: System, critic: str, name: str) -> Predictions:
+    """Read a critic's predictions of that name for a system's texts."""
     return read_predictions(experiment.data / system.predictions(critic, name))
 
 
@@ -139,9 +141,9 @@ def _predictions(experiment: Experiment, system: System, critic: str, name: str)
 
 
 def measure(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
-    """A fitted metric of every system of a corpus, each with its interval.
+    """Fit a metric and score every system of a corpus, each with its 95 % interval.
 
-    Where held-out real text is among the systems, those after it have the test against it beside.
+    If held-out real text is among the systems, each system after it is also tested against it.
 
     Args:
         experiment: the parameters, and where predictions lie.
@@ -166,7 +168,7 @@ def measure(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
         units = _units_to_score(experiment, system, entry)
         statistics = fitted.sufficient_statistics(units)
         if isinstance(fitted, Grouping):
-            # The critic says which units belong together: groups are what is resampled.
+            # Units of a group depend on each other, so whole groups are resampled.
             statistics = clustered(statistics, fitted.groups(units))
         stream = (experiment.seed, f"{entry.place} {system.texts}")
         estimated = estimate(fitted, statistics, generator(*stream, "bootstrap"))
@@ -189,13 +191,21 @@ def measure(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
 
 
 def _fit(experiment: Experiment, real: System, first: System, entry: Entry) -> Any:
-    """The metric, fitted to the training texts of a corpus (by default of the corpus itself)."""
+    """The entry's metric, fitted to training texts.
+
+    Args:
+        experiment: the parameters, and where predictions lie.
+        real: the corpus; the entry may name another for training.
+        first: the first system that is scored.
+        entry: an entry of ``metrics``.
+    """
     placed: MetricPlacement = entry.placed
     trained_on = replace(real, corpus=placed.train_corpus or real.corpus)
     name = placed.train or placed.predictions
     file = experiment.data / trained_on.predictions(entry.critic, name)
     if not file.is_file() and placed.train is None:
-        # Nobody reads real text for this critic, since its metric learns nothing.
+        # A critic whose metric learns nothing has no predictions for real text; the metric is then
+        # made from those of a system.
         file = experiment.data / first.predictions(entry.critic, placed.predictions)
     predictions = read_predictions(file)
     settings: MetricSettings = entry.settings
@@ -207,11 +217,16 @@ def _fit(experiment: Experiment, real: System, first: System, entry: Entry) -> A
 
 
 def _of_split(units: Sequence[Any], *splits: str) -> list[Any]:
+    """The units of these splits."""
     return [unit for unit in units if unit.split in splits]
 
 
 def _units_to_score(experiment: Experiment, system: System, entry: Entry) -> list[Any]:
-    """The units of a system's texts that a metric is about."""
+    """The units of a system's texts that a metric scores: of one split, or generated.
+
+    Raises:
+        BadInput: the system has no predictions of the name that the entry gives.
+    """
     placed: MetricPlacement = entry.placed
     file = experiment.data / system.predictions(entry.critic, placed.predictions)
     if not file.is_file():
@@ -232,7 +247,16 @@ def _metric_record(
     statistics: SufficientStatistics,
     estimated: Estimate,
 ) -> Record:
-    """The record of a metric's value for a system."""
+    """The record of a metric's value for a system.
+
+    Args:
+        entry: of ``metrics``.
+        system: the system.
+        fitted: the metric.
+        units: the texts that were scored.
+        statistics: their sufficient statistics, by unit or by group of units.
+        estimated: the value with its interval.
+    """
     placed: MetricPlacement = entry.placed
     totals = {column: statistics.total(column) for column in statistics.columns}
     details: dict[str, Any] = {"totals": totals}
@@ -243,7 +267,7 @@ def _metric_record(
         details |= fitted.describe(units)
     if len(statistics.unit_ids) == len(units):
         scored = estimated.units
-    else:  # groups were resampled; what is reported is how many units they hold
+    else:  # groups were resampled; the number of units in them is reported
         scored = len(units) - estimated.excluded
     fields = system.fields | {"system": placed.system or system.model}
     return Record(
@@ -267,12 +291,12 @@ def _metric_record(
 
 @dataclass(frozen=True)
 class _QuestionInputs:
-    """What a question needs: a metric, what it learns from, and the texts that it is about.
+    """The inputs of a question: a metric, its training units, and the texts that are judged.
 
     Attributes:
-        metric: as its settings make it, not yet fitted.
+        metric: not yet fitted.
         train: the training units, empty where the metric learns nothing.
-        texts: all units of the texts.
+        texts: the units of the texts, of all splits.
     """
 
     metric: Any
@@ -281,23 +305,23 @@ class _QuestionInputs:
 
     @property
     def test(self) -> list[Any]:
-        """The units that are not for training."""
+        """The texts' units of the test split."""
         return _of_split(self.texts, "test")
 
     def fitted(self, train: list[Any]) -> Any:
-        """The metric after it has learnt; as it is where there is nothing to learn from."""
+        """The metric fitted to training units; unchanged if there are none."""
         return self.metric.fit(train) if train else self.metric
 
 
 def answer(experiment: Experiment, entry: Entry) -> list[Record]:
-    """Records of one scorer that answers a question that is asked of any critic.
+    """Compute the records of one scorer's answer to a question that any critic can be asked.
 
     Args:
-        experiment: has the predictions.
-        entry: its kind is the question: preferred orders, people's ratings, or corruptions.
+        experiment: the parameters, and where predictions lie.
+        entry: its kind is a key of ``QUESTIONS``.
     """
-    # 1. The texts that are asked about, and those that the metric learns from. Where the entry
-    # names none they are the question's corpus, and the one that ``read_as`` gives for it.
+    # 1. The texts that are judged and the training texts. By default the former are the question's
+    # corpus, and the latter the corpus that ``read_as`` gives for it.
     placed: QuestionPlacement = entry.placed
     settings: MetricSettings = entry.settings
     corpus = placed.corpus or QUESTIONS[entry.kind]
@@ -333,15 +357,22 @@ def answer(experiment: Experiment, entry: Entry) -> list[Record]:
 def _orders_preferred(
     entry: Entry, inputs: _QuestionInputs, corpus: str, train_corpus: str
 ) -> list[Record]:
-    """How often the metric prefers the order in which texts were written."""
+    """Records of how often the metric prefers texts in the order in which they were written.
+
+    Args:
+        entry: of ``order_discrimination``.
+        inputs: the metric, its training units and the texts.
+        corpus: of the texts.
+        train_corpus: of the training units.
+    """
     placed: QuestionPlacement = entry.placed
     if placed.tasks is not None:
         # Texts are shuffled here.
         tasks = [ShuffleTask(kind, (size,)) for kind, size in placed.tasks]
         scorers = {entry.name.removesuffix(f"_{corpus}"): inputs.metric}
         return order_discrimination(scorers, inputs.test, tasks, train=inputs.train)
-    # The corpus has permutations of its documents, perhaps of those for training too: then the
-    # metric learns to tell them apart, else it learns from the documents as they were written.
+    # The corpus holds permutations of its documents. If there are some of training documents too,
+    # the metric learns to tell original from permutation; otherwise it learns from originals.
     learns_permutations = train_corpus == corpus and any(
         written(unit.unit_id)[0] != unit.unit_id for unit in inputs.train
     )
@@ -358,7 +389,10 @@ def _orders_preferred(
 
 
 def _values_of_texts(entry: Entry, inputs: _QuestionInputs) -> Record:
-    """The metric's value of each rated text, for the stage that compares critics with people."""
+    """A record with the metric's score of each rated text, for the stage ``ratings``.
+
+    A score that is not finite is None.
+    """
     originals = [unit for unit in inputs.train if written(unit.unit_id)[0] == unit.unit_id]
     fitted = inputs.fitted(originals)
     values = []
@@ -382,11 +416,15 @@ def _values_of_texts(entry: Entry, inputs: _QuestionInputs) -> Record:
 
 
 def evaluate(experiment: Experiment, entry: Entry) -> list[Record]:
-    """Records of a function of predictions, over the corpora and systems that its entry names.
+    """Compute the records of an evaluation, over the corpora and systems that its entry names.
 
-    ``train`` names the predictions to learn from: the data's own by default; ``previous`` for those
-    of the system before; ``with_titles`` for those of the same model with titles, and then only
-    systems without titles that have such a twin are evaluated.
+    The entry's ``train`` names the predictions that the evaluation learns from: by default those of
+    the corpus; ``previous`` for those of the system before; ``with_titles`` for those of the same
+    model with titles, and then only systems without titles that have such a twin are evaluated.
+
+    Args:
+        experiment: the parameters, and where predictions lie.
+        entry: an entry of ``evaluations``.
     """
     placed: EvaluationPlacement = entry.placed
     evaluation: Evaluation = entry.settings
@@ -427,9 +465,9 @@ def evaluate(experiment: Experiment, entry: Entry) -> list[Record]:
 
 
 def _completed(record: Record, system: System, entry: Entry) -> Record:
-    """A record with the corpus, system, training seed and variant that its function left open.
+    """Fill in the critic, corpus, system, seed and variant that an evaluation left out of a record.
 
-    Where a function tells heads of an encoder apart by variant, they become seeds of one variant.
+    An evaluation may name the heads of an encoder by variant: they become seeds of one variant.
     """
     variant, heads = entry.placed.variant, entry.settings.head_names
     if record.variant != "" and record.variant in heads:

@@ -1,7 +1,7 @@
-"""What one top-level statement of a source file binds, uses and imports, and a hash of it.
+"""Analyse one top-level statement of a source file: what it binds, uses and imports, and a hash.
 
-The hash is one of its syntax tree: it knows no comment, docstring, layout or position. Fields of
-the tree that are absent or empty are left out, because later versions of Python add some.
+The hash is that of the syntax tree, so comments, docstrings, layout and position do not change it.
+Fields of the tree that are absent or empty are left out, because later versions of Python add some.
 """
 
 import ast
@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 DIGEST_BYTES = 12
 DESCRIBING = "parameter"  # longform.settings.parameter, the field of settings
-WORDS = ("about", "unit", "source")  # of its arguments, what is said to readers
+WORDS = ("about", "unit", "source")  # those of its arguments that only describe the field
 NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 IMPORT = ast.Import | ast.ImportFrom
@@ -43,8 +43,8 @@ class Statement:
         uses: the names of its module that it reads, each with the attribute that is taken of it
             (``("np", "array")``), or an empty text.
         imports: the import statements inside it.
-        texts: its literal texts. In a call ``f("a.module", "name")`` the first has the second, an
-            identifier; a text that no such call holds has an empty one.
+        texts: its string literals, each mapped to "", but the first of a call
+            ``f("a.module", "name")`` to the second if that is an identifier.
         digest: the hash of its syntax tree.
 
     Args:
@@ -71,7 +71,7 @@ class Statement:
         self.digest = digest(" ".join(self._pieces).encode())
 
     def _visit(self, node: Any) -> None:
-        """Write a node down, and note names by the scope in which they stand."""
+        """Add a node and its parts to the hashed pieces, and note the names that it uses."""
         kind = type(node)
         # 1. The two kinds of nodes that are most frequent.
         if kind is ast.Name:
@@ -106,13 +106,14 @@ class Statement:
         self._pieces.append(")")
 
     def _part(self, part: Any) -> None:
+        """Visit a part of a node: a plain value is added as it is, a docstring is left out."""
         if not isinstance(part, ast.AST):
             self._pieces.append(repr(part))
         elif type(part) is not ast.Expr or not is_docstring(part):
             self._visit(part)
 
     def _note(self, node: ast.AST) -> None:
-        """What a node says beside its parts."""
+        """Note what a node itself binds, imports or names, before its parts are visited."""
         if isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 self.texts.setdefault(node.value, "")
@@ -133,9 +134,14 @@ class Statement:
             self._visit(node.generators[0].iter)
 
     def _scope_of(self, node: ast.AST, name: str) -> Scope | None:
-        """The scope of a part of a node.
+        """The scope in which a part of a node is evaluated.
 
-        A body has its own; decorators, defaults and annotations have not.
+        The body of a function or class has a new scope; decorators, defaults and annotations are in
+        the scope around it.
+
+        Args:
+            node: a function, class, lambda or comprehension.
+            name: of the field that holds the part.
         """
         if isinstance(node, COMPREHENSION):
             return self._comprehension_scope(node)
@@ -150,9 +156,9 @@ class Statement:
         return scope
 
     def _comprehension_scope(self, node: Any) -> Scope:
-        """One scope for all parts of a comprehension.
+        """A scope for all parts of a comprehension, with its targets bound beforehand.
 
-        Its targets may stand behind what uses them.
+        The element, which uses the targets, is visited before them.
         """
         scope = Scope(self._scope)
         for generator in node.generators:
@@ -169,6 +175,7 @@ class Statement:
             self._scope.bound.add(name)
 
     def _name(self, node: ast.Name) -> None:
+        """Note that a name is bound or used."""
         if type(node.ctx) is ast.Store:
             self._bind(node.id)
         else:
@@ -189,11 +196,10 @@ class Statement:
 
 
 def statements(tree: ast.Module, is_program: bool) -> Iterator[ast.stmt]:
-    """Top-level statements that run.
+    """Yield the top-level statements of a module that run.
 
-    Left out are those for type checkers and, in a module that is no program, those that a program
-    alone runs. An import of several names comes as one statement for each, so that each can be used
-    by itself.
+    Blocks for type checkers are left out, and so is the block ``if __name__ == "__main__"`` unless
+    ``is_program``. An import of several names is yielded as one import for each.
     """
     for node in tree.body:
         if isinstance(node, ast.If):
@@ -215,7 +221,7 @@ def statements(tree: ast.Module, is_program: bool) -> Iterator[ast.stmt]:
 
 
 def acts(node: ast.stmt) -> bool:
-    """Whether a statement does more at import than bind names."""
+    """Whether a statement does more than bind names when its module is imported."""
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__"
     if isinstance(node, NAMED | ast.Import):
@@ -233,10 +239,7 @@ def acts(node: ast.stmt) -> bool:
 
 
 def decorators(node: ast.stmt) -> set[str]:
-    """The names with which the decorators of a definition begin.
-
-    It is ``numba`` of ``@numba.njit(cache=True)``.
-    """
+    """The first names of a definition's decorators: ``numba`` for ``@numba.njit(cache=True)``."""
     names = set()
     for decorator in getattr(node, "decorator_list", ()):
         root = decorator
@@ -248,7 +251,7 @@ def decorators(node: ast.stmt) -> set[str]:
 
 
 def _without_words(node: ast.Call) -> ast.Call:
-    """The call that makes a field of settings, without what describes the field to readers."""
+    """A call of ``parameter`` without the arguments that only describe the field to readers."""
     keywords = [keyword for keyword in node.keywords if keyword.arg not in WORDS]
     return ast.Call(func=node.func, args=node.args[1:], keywords=keywords)
 
@@ -264,17 +267,17 @@ def is_registry(node: ast.stmt) -> bool:
 
 
 def is_docstring(node: ast.AST) -> bool:
-    """Whether a statement is a text alone."""
+    """Whether a statement is nothing but a string literal."""
     return isinstance(node, ast.Expr) and literal_text(node.value) is not None
 
 
 def literal_text(node: ast.AST) -> str | None:
-    """The text of a literal; None where an expression is no literal text."""
+    """The value of a string literal; None for any other expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return None
 
 
 def digest(content: bytes) -> str:
-    """A short hash."""
+    """A short hash, in hexadecimal."""
     return hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()

@@ -1,7 +1,4 @@
-"""Stages that make texts and the models that write them.
-
-Corpora, tokenizers, language models, generations.
-"""
+"""The stages that make corpora, tokenizers, language models, and texts that these generate."""
 
 import shutil
 from contextlib import ExitStack
@@ -31,7 +28,9 @@ FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the s
 
 
 def corpus(experiment: Experiment, name: str) -> None:
-    """Raw files or a seeded world -> ``data/corpora/<study>/<name>``.
+    """Make a corpus from published files or a synthetic world.
+
+    Writes ``data/corpora/<study>/<name>``.
 
     Raises:
         ConfigError: no such entry, or one with a wrong setting.
@@ -50,7 +49,7 @@ def _corpus_from_files(experiment: Experiment, name: str) -> None:
     """Read a corpus of published files, and write it to its study.
 
     Raises:
-        ConfigError: a file beside the corpus is named for a data set that reads none.
+        ConfigError: the entry names a second file (``beside``), but the data set reads only one.
     """
     entry, key = experiment.settings(FROM_FILES, name), f"{FROM_FILES}.{name}"
     placed, dataset = parse_kind(FILE_DATASETS, ReadCorpus, entry, key)
@@ -72,9 +71,9 @@ def _keep_corpus(experiment: Experiment, study: str, name: str, corpus: Corpus) 
 
 
 def tokenizer(experiment: Experiment, study: str) -> None:
-    """All training text of a study -> ``data/tokenizers/<study>``.
+    """Fit a tokenizer to all training text of a study, whose models share it.
 
-    Its models share one vocabulary, as published ones do.
+    Writes ``data/tokenizers/<study>``.
     """
     entry, key = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
     _, settings = parse_kind(TOKENIZERS, Nothing, entry, key)
@@ -94,7 +93,7 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
         experiment: the parameters, and where the data lie.
         study, corpus, model: names in them.
     """
-    # 1. What is trained, and what the training starts from.
+    # 1. The settings of the model and its training, and the folders that the training starts from.
     entry = experiment.settings("models", model)
     _, settings = parse_kind(MODELS, ModelPlacement, entry, f"models.{model}")
     training = _training(experiment, study)
@@ -137,7 +136,7 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
 
 
 def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
-    """Texts of every system of a model.
+    """Let every system of a model write its texts.
 
     Writes ``data/generations/<study>/<corpus>/<system>``.
 
@@ -180,7 +179,13 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
 
 
 def _was_finished(name: str, scratch: Path, result: Path) -> bool:
-    """Bring back what a killed run of the stage had finished; whether there was something."""
+    """Restore a result that a killed run of the stage had finished; return whether there was one.
+
+    Args:
+        name: the stage's work, for the printed line.
+        scratch: the folder in which the killed run kept it.
+        result: where it belongs.
+    """
     if not bring_back(scratch, result):
         return False
     print(f"{name}: was finished before", flush=True)
@@ -188,14 +193,14 @@ def _was_finished(name: str, scratch: Path, result: Path) -> bool:
 
 
 def _training(experiment: Experiment, study: str) -> Training | None:
-    """How a study trains its networks, if it says so."""
+    """The settings by which a study trains its networks; None where it has none."""
     if "training" not in experiment.settings(study):
         return None
     return parse(Training, experiment.entry(study, "training"), f"{study}.training")
 
 
 def _sampler(experiment: Experiment, study: str, model: str) -> Sampler:
-    """What writes the texts of a model: its own sampler, else that of the study."""
+    """The sampler that writes a model's texts: the model's own, or else the study's."""
     entry = experiment.settings("models", model)
     if "sampling" in entry:
         sampling, key = entry["sampling"], f"models.{model}.sampling"
@@ -206,17 +211,18 @@ def _sampler(experiment: Experiment, study: str, model: str) -> Sampler:
 
 
 def _save(model: Saved, target: Path) -> None:
+    """Save a model or tokenizer to a folder, which appears at once."""
     with atomic_write(target) as folder:
         folder.mkdir()
         model.save(folder)
 
 
 def complete(experiment: Experiment, study: str, corpus: str) -> None:
-    """Human articles beside machine completions of their own openings.
+    """Make a corpus of human articles and machine completions of their openings.
 
-    The larger model's completions come first, then the smaller one's join them, so that every side
-    of every article is in one corpus; the sections that the larger one finished are kept until both
-    have. Writes ``data/corpora/<study>/<corpus>``.
+    The smaller model adds its completions to the corpus with those of the larger one, so that all
+    versions of an article are in one corpus. Finished sections stay in scratch folders until both
+    models are done. Writes ``data/corpora/<study>/<corpus>``.
     """
     folder = experiment.data / "corpora" / study
     source = experiment.data / System("articles", "wiki").texts
@@ -239,7 +245,7 @@ def complete(experiment: Experiment, study: str, corpus: str) -> None:
 
 
 def decode(experiment: Experiment, study: str, run: str) -> None:
-    """Continuations of encyclopedia prefixes by a set of decoders.
+    """Continue encyclopedia prefixes with each decoder of a run.
 
     Writes ``data/generations/<study>/<run>``.
 

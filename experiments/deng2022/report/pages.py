@@ -37,9 +37,9 @@ Section = tuple[str, str, float, str]
 
 
 def section_page(name: str, caption: str, unit: str, sections: Sequence[Section]) -> Files:
-    """One article with inferred titles, improbable ones behind a cross.
+    """The files of one article with its inferred titles, improbable ones marked by a cross.
 
-    HTML, a CSV of the probabilities, Markdown with excerpts.
+    They are HTML, a CSV of the probabilities, and Markdown with excerpts.
 
     Args:
         name: of the files.
@@ -70,12 +70,19 @@ def section_page(name: str, caption: str, unit: str, sections: Sequence[Section]
 
 
 def _shown(title: str) -> str:
-    """A title in words."""
+    """A title as it is shown; the symbol of the end as "(end)"."""
     return "(end)" if title == END else title
 
 
 def _section_html(heading: str, chance: str, text: str, is_bad: bool) -> str:
-    """A section with its title and how probable that is."""
+    """A section in HTML: its title, how probable that is, and its text.
+
+    Args:
+        heading: the title.
+        chance: its probability, in words.
+        text: of the section.
+        is_bad: whether the title is marked as improbable.
+    """
     kind = " class=bad" if is_bad else ""
     head = f'{html.escape(heading)} <span class="chance">{html.escape(chance)}</span>'
     return f"<h2{kind}>{head}</h2>\n<p>{html.escape(text)}</p>\n"
@@ -93,10 +100,13 @@ def _excerpt(text: str) -> str:
 class Mark:
     """One symbol of a chain of mentions, as a record of the mention critic lists it.
 
-    It is form and entity (``he:3``), or a sentence's stop. Its log probability is that after the
-    four symbols before it; where it is ``bad``, below the threshold, ``best`` is the likeliest
-    successor met in training. A stop opens each sentence (section 5); its character offsets are
-    equal.
+    Attributes:
+        start, end: character offsets of the mention (half-open); equal for a stop.
+        symbol: form and entity (``he:3``), or ``.``, the stop that opens each sentence (section 5).
+        log_probability: after the four symbols before it, in nats.
+        bad: whether that is below the threshold.
+        best: of a bad symbol the likeliest successor met in training.
+        best_log_probability: that of ``best``.
     """
 
     start: int
@@ -109,7 +119,7 @@ class Mark:
 
 
 def split_symbol(symbol: str) -> tuple[str, str]:
-    """``he:12`` is ``("he", "12")``, a stop is ``(".", "")``."""
+    """Form and entity of a symbol: ``("he", "12")`` of ``he:12``, ``(".", "")`` of a stop."""
     form, colon, entity = symbol.rpartition(":")
     return (form, entity) if colon and form and entity else (symbol, "")
 
@@ -144,9 +154,9 @@ def _entity(mark: Mark) -> str:
 
 
 def mention_page(title: str, text: str, marks: Sequence[Mark]) -> str:
-    """One page that needs nothing from outside.
+    """A self-contained HTML page: the text with coloured mentions, and a table of bad symbols.
 
-    The text with coloured mentions, bad symbols circled, and a table of them.
+    Bad symbols are circled in the text.
     """
     # 1. The text; a mention inside the one before it is not marked.
     colours = entity_colours(marks)
@@ -165,15 +175,24 @@ def mention_page(title: str, text: str, marks: Sequence[Mark]) -> str:
 
 
 def _row_of_bad(mark: Mark) -> str:
-    """A bad symbol and its likeliest alternative, as a row of a table in HTML."""
+    """A row of an HTML table: a bad symbol, its log P, its likeliest alternative, and that's."""
     row = f"<tr><td>{html.escape(mark.symbol)}<td>{mark.log_probability:.2f}"
     best = mark.best_log_probability
-    expected = "" if best is None else f"{best:.2f}"
-    return f"{row}<td>{html.escape(mark.best)}<td>{expected}\n"
+    shown = "" if best is None else f"{best:.2f}"
+    return f"{row}<td>{html.escape(mark.best)}<td>{shown}\n"
 
 
 def _marked(text: str, mark: Mark, colours: Mapping[str, str]) -> str:
-    """A mention in its entity's colour, circled where it is bad; a stop where it is bad."""
+    """The HTML of a symbol: a mention in its entity's colour, circled if it is bad.
+
+    Its subscript is the entity, after the first letter of its form where that is not the word
+    itself. Of stops only bad ones are shown; others are "".
+
+    Args:
+        text: of the article.
+        mark: the symbol.
+        colours: by entity.
+    """
     note = _note(mark) if mark.bad else ""
     if mark.symbol == ".":
         return f'<span class="stop"{note}>.</span>' if mark.bad else ""
@@ -186,7 +205,7 @@ def _marked(text: str, mark: Mark, colours: Mapping[str, str]) -> str:
 
 
 def _note(mark: Mark) -> str:
-    """What a browser shows above a bad symbol, as an attribute."""
+    """An HTML attribute, with a blank before it, for the tooltip of a bad symbol."""
     words = f"{mark.symbol}: log P = {mark.log_probability:.2f}"
     if mark.best:
         words += f"; expected {mark.best} at {mark.best_log_probability:.2f}"
@@ -194,9 +213,9 @@ def _note(mark: Mark) -> str:
 
 
 def drawn_article(title: str, text: str, marks: Sequence[Mark]) -> Drawing:
-    """Lines of the text, mentions coloured, improbable symbols circled.
+    """A drawing of the first ``LINES`` lines of an article with its mentions.
 
-    A character is as wide as a unit of the grid, so circles fit.
+    Mentions are coloured by entity and improbable symbols circled.
     """
     lines = wrap(text, LINE_CHARACTERS)[:LINES]
     draw = partial(_draw_article, title=title, text=text, marks=marks, lines=lines)
@@ -206,7 +225,14 @@ def drawn_article(title: str, text: str, marks: Sequence[Mark]) -> Drawing:
 def _draw_article(
     canvas: Any, title: str, text: str, marks: Sequence[Mark], lines: Sequence[tuple[int, int]]
 ) -> None:
-    """The title, and below it line by line what :func:`drawn_article` shows."""
+    """Draw the title and the lines of an article.
+
+    Args:
+        canvas: of the figure.
+        title, text, marks: of the article.
+        lines: half-open character offsets of the lines.
+    """
+    # The axes' unit is the width of a character, so that circles fit.
     axes = _bare(canvas, (-1, LINE_CHARACTERS + 1), (len(lines) + 0.5, -1.5))
     size = 0.98 * 72 * canvas.get_figwidth() / (LINE_CHARACTERS + 2) / ADVANCE
     font = {"family": "DejaVu Sans Mono", "size": size}
@@ -230,7 +256,7 @@ def _draw_article(
 
 
 def _circle(axes: Any, first: int, row: int, length: int) -> None:
-    """A circle around characters of a line; of a stop, which has none, around its place."""
+    """Draw a circle around characters of a line; of a stop, which has none, at its position."""
     from matplotlib.patches import FancyBboxPatch
 
     style = "round,pad=0.1,rounding_size=0.5"
@@ -239,9 +265,13 @@ def _circle(axes: Any, first: int, row: int, length: int) -> None:
 
 
 def _pieces(line: str, colour_of: Sequence[str | None]) -> Iterator[tuple[int, str]]:
-    """Stretches of a line of one colour with their first character, at most a word each.
+    """Yield the pieces of a line that have one colour and are words or blanks, with their offsets.
 
-    Hinting makes longer stretches drift off the grid.
+    Longer pieces would drift off the grid of characters, because fonts are hinted.
+
+    Args:
+        line: the text.
+        colour_of: the colour of each character; None for that of plain text.
     """
     styles = [(colour, letter.isspace()) for colour, letter in zip(colour_of, line, strict=True)]
     first = 0
@@ -266,9 +296,9 @@ def _bare(canvas: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:
 
 
 def chain(text: str, marks: Sequence[Mark]) -> Drawing:
-    """The text up to the last shown symbol, and below it the chain (Figure 5).
+    """A drawing of a chain of mentions (Figure 5): the text, and below it the first symbols.
 
-    Each mention stands there with its log probability.
+    The text ends where the last shown symbol does; symbols have their log probabilities.
     """
     until = marks[SYMBOLS].start if len(marks) > SYMBOLS else len(text)
     lines = [text[start:end] for start, end in wrap(text[:until], TEXT_WIDTH)]
@@ -284,7 +314,7 @@ def _draw_chain(
     rows: Sequence[Sequence[Mark]],
     colours: Mapping[str, str],
 ) -> None:
-    """Lines of text, and below them rows of symbols above their log probabilities."""
+    """Draw lines of text, and below them rows of symbols, each above its log probability."""
     below_text = 0.4 * len(lines)
     axes = _bare(canvas, (-0.5, PER_ROW), (below_text + 1.1 * len(rows) + 0.2, -0.5))
     # 1. The text.
@@ -306,15 +336,16 @@ def _draw_chain(
 
 
 def wrap(text: str, width: int) -> list[tuple[int, int]]:
-    """Half-open offsets of lines of at most ``width`` characters.
+    """Break a text into lines of at most ``width`` characters, at spaces and line breaks.
 
-    They are broken at spaces and line breaks.
+    Returns:
+        Half-open character offsets of the lines.
     """
     rows, start = [], 0
     while start < len(text):
         end = _end_of_line(text, start, width)
         rows.append((start, end))
-        # What breaks a line is in none.
+        # The space or line break itself belongs to no line.
         start = end
         if end < len(text) and text[end] in " \n":
             start += 1
@@ -342,14 +373,12 @@ LEGEND = (
 
 
 def _article(head: str, document: Document, refused: Collection[int]) -> str:
-    """An article in Markdown.
-
-    Titles are in italics, in bold the sentences that the grammar refuses.
+    """An article in Markdown: titles in italics, sentences that the grammar refuses in bold.
 
     Args:
         head: its heading.
         document: the article.
-        refused: numbers of the sentences.
+        refused: indices of the refused sentences.
     """
     spans = sentences(document.text)
     num_derivable = len(spans) - len(refused)
@@ -372,17 +401,17 @@ def _article(head: str, document: Document, refused: Collection[int]) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text on one line, as Markdown shows it and not as Markdown reads it."""
+    """A text on one line with Markdown's special characters escaped."""
     text = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(text.split()))
-    return re.sub(r"^(\d+)?([-+.)])", r"\1\\\2", text)  # what opens a list
+    return re.sub(r"^(\d+)?([-+.)])", r"\1\\\2", text)  # these would open a list
 
 
 def generated_articles(
     inputs: ReportInputs, corpus: str, systems: Sequence[str], generated: int = 5, real: int = 2
 ) -> Files:
-    """The share of derivable sentences of real text and of every system.
+    """A table of the share of derivable sentences of real text and of every system.
 
-    Beside it are the first articles of each model, and real ones.
+    With it come pages of the first articles of each model and of real ones.
 
     Args:
         inputs: the records.
@@ -419,7 +448,7 @@ def generated_articles(
 def _page_of_articles(
     inputs: ReportInputs, corpus: str, system: str, generated: int, real: int
 ) -> str:
-    """The first articles of a model with titles, without titles, and real ones, in Markdown."""
+    """A Markdown page of a model's first articles with and without titles, and real ones."""
     shown: list[str] = []
     for titles, count in ((True, generated), (False, generated), (None, real)):
         writer = "data" if titles is None else system
@@ -433,7 +462,17 @@ def _page_of_articles(
 def _shown_articles(
     inputs: ReportInputs, corpus: str, system: str, titles: bool | None, count: int
 ) -> list[str]:
-    """The first articles of a system, each with the sentences that the grammar refuses in bold."""
+    """The first articles of a system in Markdown, with the sentences that the grammar refuses.
+
+    Args:
+        inputs: the records, and the data folder.
+        corpus, system: of the articles; the system ``data`` is real text.
+        titles: whether the system saw titles; None for real text.
+        count: how many articles.
+
+    Raises:
+        BadInput: there is no record, or the texts are not those that were scored.
+    """
     # 1. The record of the first training.
     fields = {**SHARE, "corpus": corpus, "system": system, "titles": titles}
     records = select(inputs.results, fields)
