@@ -58,20 +58,24 @@ class TextCritic(SumScored):
         """A row of sums and counts for each unit, a column ``excluded`` among them."""
 
     def prepare(self, documents: Sequence[Document]) -> Self:
-        """The critic with what its reader learns from real texts: itself, where that is nothing."""
+        """A critic whose reader has learnt from real texts; itself where the reader learns nothing.
+
+        ``fit`` calls it before it reads the texts that the critic itself learns from.
+        """
         return self
 
     def spans(self, document: Document, unit: Any, values: np.ndarray) -> Spans | None:
-        """Where each part stands in ``document.text``; None where parts are no places in it.
+        """The half-open character span of each part in ``document.text``; None if it has no place.
 
         Args:
-            unit: what was read of the document.
-            values: of its parts, float64 (parts,); cells of a grid are added up by sentence.
+            document: the text.
+            unit: the unit that ``read_texts`` made of the document.
+            values: what each part adds to the score, float64 (parts,); one a sentence for a grid.
         """
         return None
 
     def part_names(self, values: np.ndarray) -> Sequence[str]:
-        """A name for each part, where parts are no places."""
+        """A name for each of the parts, for critics whose parts have no place in the text."""
         return [f"part {number}" for number in range(1, len(values) + 1)]
 
     def fit(self, real: Texts) -> Self:
@@ -130,25 +134,33 @@ class TextCritic(SumScored):
         Raises:
             InputError: as :meth:`score`, or ``paired`` with different numbers of texts.
         """
-        # 1. Statistics of both sides, whose ids agree where texts are pairs.
+        # 1. Statistics of both sides. Rows of equal ids count as pairs from here on, so ids are
+        #    changed to agree for pairs only; ids that number a list's places say nothing of pairs.
         first_units = self._units(first)
         second_units = self._units(second)
-        plain = any(is_named_by_place(unit.unit_id) for unit in (*first_units, *second_units))
+        all_units = (*first_units, *second_units)
+        ids_are_places = any(is_named_by_place(unit.unit_id) for unit in all_units)
         first_rows = self._statistics(first_units)
-        second_rows = self._statistics(second_units)
-        second_rows = self._matched(first_rows, second_rows, paired, plain)
+        second_rows = self._with_ids_for_pairs(
+            self._statistics(second_units),
+            first=first_rows,
+            paired=paired,
+            ids_are_places=ids_are_places,
+        )
         # 2. Each side's score, and the test of their difference.
         first_score = self._score(first_rows, resamples, generator(seed, "score"))
         second_score = self._score(second_rows, resamples, generator(seed, "score"))
         test = compare(self, first_rows, second_rows, generator(seed, "difference"), permutations)
-        # 3. The interval of the difference: pairs are resampled together.
+        # 3. The interval of the difference: pairs are resampled together, other texts by side.
         rng = generator(seed, "interval")
         if test.paired:
-            draws = resampled_difference((self, first_rows), (self, second_rows), rng, resamples)
+            differences = resampled_difference(
+                (self, first_rows), (self, second_rows), rng, resamples
+            )
         else:
-            draws = bootstrap_scores(self, first_rows, rng, resamples)
-            draws = draws - bootstrap_scores(self, second_rows, rng, resamples)
-        low, high = percentile_interval(draws)
+            first_draws = bootstrap_scores(self, first_rows, rng, resamples)
+            differences = first_draws - bootstrap_scores(self, second_rows, rng, resamples)
+        low, high = percentile_interval(differences)
         return ScoreDifference(
             difference=test.difference,
             low=low,
@@ -176,13 +188,13 @@ class TextCritic(SumScored):
             raise ConfigError(f"{self._name}: it judges sets of texts and has no parts of one text")
         if isinstance(text, Sequence) and not isinstance(text, str):
             raise InputError(f"{self._name}.attribute: got a list; give one text at a time")
-        # 1. What is read of the text.
+        # 1. The text's unit; a unit that came without its document has no places to show.
         document: Document | None = None
         unit = text
         if not isinstance(text, Unit):
             (document,) = documents_from([text], self._name)
             (unit,) = self.read_texts([document])
-        # 2. The number of each part, and where the part stands or what it is called.
+        # 2. The value of each part, with its place in the text or, without one, its name.
         values = by_sentence(self.part_values([unit])[0])
         spans = None
         if document is not None:
@@ -231,15 +243,15 @@ class TextCritic(SumScored):
         return type(self).__name__
 
     def _units(self, texts: Texts) -> list[Any]:
-        """What the critic's reader makes of texts; units as they are."""
+        """The units that the critic's reader makes of texts; units are returned as they are."""
         if _are_units(texts):
             return list(texts)
         return self.read_texts(documents_from(texts, self._name))
 
     def _statistics(self, units: Sequence[Any]) -> SufficientStatistics:
-        """One row for each unit, or for each group of units that are not independent.
+        """Sufficient statistics with a row a unit, or a row a group of units that are dependent.
 
-        Raises InputError: no text could be scored.
+        Raises InputError: every unit is excluded, so no text could be scored.
         """
         statistics = self.sufficient_statistics(units)
         if statistics.total("excluded") == len(units):
@@ -254,29 +266,43 @@ class TextCritic(SumScored):
     def _score(
         self, statistics: SufficientStatistics, resamples: int, rng: np.random.Generator
     ) -> Score:
-        """The score of some rows with its interval; a single text has none."""
+        """The score of texts with its 95 % bootstrap interval, nan for a single text.
+
+        Args:
+            statistics: a row of sums for each text.
+            resamples: of the bootstrap.
+            rng: of the bootstrap.
+        """
         result = estimate(self, statistics, rng, resamples)
         low = high = np.nan
         if result.units > 1:
             low = result.low
             high = result.high
         return Score(
-            result.value, low, high, result.units, result.excluded, self.better, self.identity
+            value=result.value,
+            low=low,
+            high=high,
+            units=result.units,
+            excluded=result.excluded,
+            better=self.better,
+            signature=self.identity,
         )
 
-    def _matched(
+    def _with_ids_for_pairs(
         self,
-        first: SufficientStatistics,
         second: SufficientStatistics,
+        *,
+        first: SufficientStatistics,
         paired: bool | None,
-        plain: bool,
+        ids_are_places: bool,
     ) -> SufficientStatistics:
-        """The second statistics with ids that are those of the first exactly where texts are pairs.
+        """The second side's statistics, with the first side's ids exactly where texts are pairs.
 
         Args:
-            first, second: rows of each side's texts.
+            second: rows of the second side's texts, whose ids are changed.
+            first: rows of the first side's texts.
             paired: as for :meth:`compare`.
-            plain: whether the texts have no ids of their own.
+            ids_are_places: whether ids only number the texts' places in a list.
 
         Raises:
             InputError: pairs of different numbers of texts.
@@ -288,16 +314,20 @@ class TextCritic(SumScored):
                     "are no pairs; give both sides the same number, or leave paired out"
                 )
             return replace(second, unit_ids=first.unit_ids)
-        if paired is None and not plain:
+        if paired is None and not ids_are_places:
             return second
+        # no pairs: the prefix leaves no id in common
         return replace(second, unit_ids=tuple(f"second/{name}" for name in second.unit_ids))
 
 
 def _are_units(texts: Texts) -> bool:
-    """Whether a list holds what a critic's reader made earlier."""
+    """Whether ``texts`` is a list of units, which a critic's reader made earlier."""
     return isinstance(texts, list | tuple) and len(texts) > 0 and isinstance(texts[0], Unit)
 
 
-def by_sentence(parts: np.ndarray) -> np.ndarray:
-    """Parts in one dimension: cells (sentences, entities) are added up by sentence."""
-    return parts if parts.ndim == 1 else np.nansum(parts, axis=1)
+def by_sentence(values: np.ndarray) -> np.ndarray:
+    """Values of parts, (parts,): a grid's (sentences, entities) are added up by sentence, less nan.
+
+    Other critics' values, of one dimension already, are returned as they are.
+    """
+    return values if values.ndim == 1 else np.nansum(values, axis=1)

@@ -22,15 +22,16 @@ class MetricSettings(Settings):
     """A metric: what scores predictions."""
 
     def metric(self, real: "Predictions") -> Any:
-        """The metric before it is fitted.
+        """The metric with these settings, not yet fitted.
 
         Args:
-            real: predictions of the texts that it will be fitted on.
+            real: predictions of the real texts that it will be fitted on; some metrics choose a
+                setting, or take the truth about their corpus, from them.
         """
         raise NotImplementedError
 
     def units(self, predictions: "Predictions") -> Sequence[Any]:
-        """What the metric scores, one for each text."""
+        """The predictions as units, which the metric scores: one for each text."""
         raise NotImplementedError
 
 
@@ -493,6 +494,7 @@ class WordnetSimilarity(MetricSettings):
     def metric(self, real: "Predictions") -> Any:
         from longform.critics.lexical.wordnet import wordnet
 
+        # null leaves the measure's own default; measures other than lesk have no such setting
         if self.extended is None:
             return wordnet(real=real, measure=self.measure)
         return wordnet(real=real, measure=self.measure, extended=self.extended)

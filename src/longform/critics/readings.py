@@ -29,12 +29,12 @@ class PredictionInputs:
     """What a stage gives a reader of texts."""
 
     documents: "list[Document]"
-    truth: "Mapping[str, np.ndarray]"  # what the texts' corpus says of itself
+    truth: "Mapping[str, np.ndarray]"  # arrays of the corpus beside its texts, such as gold chains
     reader: Path  # the folder of a trained critic, a model or a corpus
-    reader_truth: "Mapping[str, np.ndarray]"  # what that corpus says of itself
-    splits: list[str]
+    reader_truth: "Mapping[str, np.ndarray]"  # the same arrays of the reader, where it is a corpus
+    splits: list[str]  # of the documents to read
     titles: bool  # whether section titles are part of the texts
-    name: str
+    name: str  # of the predictions
     seed: int
 
 
@@ -42,7 +42,7 @@ class Reading(Settings):
     """A way to read texts: what comes out are predictions, which metrics score."""
 
     def predict(self, inputs: PredictionInputs) -> "Predictions":
-        """Read the texts."""
+        """Apply the reader to the documents of the splits; the predictions have a row a text."""
         raise NotImplementedError
 
 

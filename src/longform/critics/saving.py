@@ -25,9 +25,14 @@ Arrays = dict[str, np.ndarray]
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
-    """A value as JSON; its arrays go into ``arrays`` and leave their names behind.
+    """A critic, or a value in one, as a tree that JSON can hold.
 
-    Raises ConfigError: it holds something that is no plain data, such as an open network.
+    Args:
+        value: what is encoded.
+        arrays: filled with the value's arrays by name; the tree holds the names alone.
+
+    Raises:
+        ConfigError: the value holds something that is no plain data, such as an open network.
     """
     # 1. What JSON has itself; a float keeps all its bits as hexadecimal digits.
     if value is None or isinstance(value, bool | int | str):
@@ -66,7 +71,13 @@ def encode(value: Any, arrays: Arrays) -> Any:
 
 
 def _encoded_class(value: Any, contents: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The name of a value's class, and the fields that it holds."""
+    """The tree of a dataclass or named tuple: the name of its class, and its encoded fields.
+
+    Args:
+        value: whose class is named.
+        contents: its fields by name, not yet encoded.
+        arrays: as for :func:`encode`.
+    """
     kind = type(value)
     encoded = {}
     for name, item in contents.items():
@@ -75,7 +86,7 @@ def _encoded_class(value: Any, contents: Mapping[str, Any], arrays: Arrays) -> d
 
 
 def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Inverse of :func:`encode`. Raises ArtefactError: not what it writes."""
+    """The value of a tree that :func:`encode` wrote. Raises ArtefactError: any other tree."""
     # 1. What stands for itself.
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -103,18 +114,23 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def _class_named(name: str) -> Any:
-    """A dataclass or named tuple of this package. Raises ArtefactError: anything else."""
+    """The dataclass or named tuple of this package that a file names, as ``module:class``.
+
+    Raises ArtefactError: the name is that of anything else.
+    """
     module, _, attribute = name.partition(":")
-    named = None
+    candidate = None
     # the name comes from a file: no module of another package is imported
     if module.startswith(PACKAGE) and "." not in attribute:
         try:
-            named = getattr(importlib.import_module(module), attribute, None)
+            candidate = getattr(importlib.import_module(module), attribute, None)
         except ModuleNotFoundError as error:
+            # a module that another package lacks is no matter of the file
             if not str(error.name).startswith(PACKAGE):
                 raise
-    if isinstance(named, type) and (is_dataclass(named) or hasattr(named, "_fields")):
-        return named
+    is_class = isinstance(candidate, type)
+    if is_class and (is_dataclass(candidate) or hasattr(candidate, "_fields")):
+        return candidate
     raise ArtefactError(
         f"a saved critic names {name}, which this version does not have; "
         "load it with the version of longform that saved it"
@@ -133,7 +149,10 @@ def checksum(value: Any) -> str:
 
 
 def identity(critic: Any) -> str:
-    """Class, settings, checksum of these and all that a critic learnt, and version."""
+    """A critic's signature: class, settings, checksum of these and all it learnt, and version.
+
+    For example ``Repetition(n=4)|checksum:0123abcd|longform:1.0``.
+    """
     settings = []
     for field in fields(critic):
         if not field.metadata.get("fitted"):

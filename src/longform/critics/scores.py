@@ -87,7 +87,7 @@ class Attribution:
     signature: str
 
     def worst(self, count: int = 3) -> tuple[Part, ...]:
-        """The parts that speak most against the text, worst first."""
+        """The ``count`` parts that speak most against the text, worst first; none without value."""
         sign = -1.0 if self.bad == "large" else 1.0
         with_value = [part for part in self.parts if not math.isnan(part.value)]
         worst_first = sorted(with_value, key=lambda part: sign * part.value)
@@ -102,5 +102,5 @@ class Attribution:
 
 
 def values_of(answer: Any) -> dict[str, Any]:
-    """A dataclass's own fields, nested ones as they are."""
+    """The fields of a dataclass by name; a dataclass in a field stays one, unlike in ``asdict``."""
     return {field.name: getattr(answer, field.name) for field in fields(answer)}

@@ -19,28 +19,28 @@ SPLITTER = "How a text is cut into sentences."
 
 
 class Saved(Protocol):
-    """What a training gives: something that writes itself into a folder."""
+    """The result of a training: something that writes itself into a folder."""
 
     def save(self, folder: Path) -> None:
-        """Write the files."""
+        """Write its files into the folder."""
 
 
 @dataclass(frozen=True)
 class TrainingInputs:
     """What a stage gives the training of a critic."""
 
-    documents: "Sequence[Document]"
-    base: Path  # what the training starts from
-    name: str
+    documents: "Sequence[Document]"  # real texts of all splits
+    base: Path  # the folder of the model or tokenizer that the training starts from
+    name: str  # of the trained critic
     seed: int
-    scratch: Path  # a folder for unfinished work
+    scratch: Path  # a folder for checkpoints of unfinished work
 
 
 class CriticTraining(Settings):
     """What a critic learns from real text."""
 
     def fit(self, inputs: TrainingInputs) -> Saved:
-        """Learn it."""
+        """Train the critic on the inputs' documents."""
         raise NotImplementedError
 
 

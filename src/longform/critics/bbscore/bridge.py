@@ -20,7 +20,7 @@ WINDOWS = (0, 1, 2, 4, 8)  # sheng2024 appendix D: the global score and four hal
 
 @dataclass(frozen=True)
 class LatentPath(Unit):
-    """The latents of one document's sentences.
+    """The latents of one document's sentences: their places in the encoder's trained space.
 
     Attributes:
         latents: (sentences, dims).
@@ -46,7 +46,7 @@ class LatentPath(Unit):
         return len(self.latents) >= 3 and bool(np.isfinite(self.latents).all())
 
     def first(self, sentences: int) -> "LatentPath":
-        """The document cut after its first so many sentences."""
+        """The path of the document's first ``sentences`` sentences alone."""
         return replace(
             self,
             latents=self.latents[:sentences],
@@ -55,7 +55,7 @@ class LatentPath(Unit):
         )
 
     def under(self, head: str) -> "LatentPath":
-        """The same document as another head places it. Raises ConfigError: no such head."""
+        """The same document with the latents of another head. Raises ConfigError: no such head."""
         if head not in self.heads:
             raise ConfigError(
                 f"{self.unit_id}: no head {head!r}; the reader had {sorted(self.heads)}; "
@@ -65,7 +65,7 @@ class LatentPath(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[LatentPath]:
-    """One path a unit.
+    """The path of each unit of predictions.
 
     Args:
         predictions: ragged ``latents``, (sentences, dims), or (sentences, heads, dims) where
@@ -90,7 +90,7 @@ def units_from_predictions(predictions: Predictions) -> list[LatentPath]:
 
 
 def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> LatentPath:
-    """A path of bare latents (sentences, dims): equal latents are equal texts."""
+    """A path of bare latents (sentences, dims); sentences of equal latents get one text id."""
     latents = np.asarray(latents, dtype=np.float64)
     ids = np.zeros(0, np.int64)
     if len(latents):
@@ -99,12 +99,15 @@ def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> Lat
 
 
 def identity(unit: LatentPath) -> np.ndarray:
-    """The original order, (1, sentences)."""
+    """The original order of a path's sentences, as the one row of int64 (1, sentences)."""
     return np.arange(len(unit.latents))[None]
 
 
 def shares(steps: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Where the inner sentences of a path stand, and their variance under a bridge.
+    r"""Place of each inner sentence between the ends (0 to 1), and its variance under a bridge.
+
+    Args:
+        steps: sentences of the path, T.
 
     Returns:
         $u_i = (i - 1) / (T - 1)$ and $v_i = (i - 1)(T - i) / (T - 1)$ for $1 < i < T$, (T - 2,)
@@ -115,13 +118,14 @@ def shares(steps: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def inner_gaps(latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distance of each inner sentence from the straight line between the ends, and its variance.
+    r"""Each inner sentence minus the bridge's mean, a line between the ends; and its variance.
 
     Args:
         latents: (paths, sentences, dims).
 
     Returns:
-        (paths, sentences - 2, dims) and (sentences - 2,).
+        $s_i - (1 - u_i) s_1 - u_i s_T$, (paths, sentences - 2, dims), and $v_i$,
+        (sentences - 2,), of :func:`shares`.
     """
     u, v = shares(latents.shape[1])
     first, last = latents[:, :1], latents[:, -1:]
@@ -142,7 +146,9 @@ def diffusion(latents: np.ndarray) -> float:
 
 
 class Terms(NamedTuple):
-    r"""All that a score needs besides $\sigma^2$; nan where a window does not fit.
+    r"""The parts of a score that do not depend on $\sigma^2$; nan where a window does not fit.
+
+    The score is $\lvert \text{log\_alpha} + \ln \sigma^2 + \text{beta} / \sigma^2 \rvert$.
 
     Attributes:
         log_alpha: mean of $\ln 2 \pi v_i$.
@@ -153,7 +159,7 @@ class Terms(NamedTuple):
     beta: np.ndarray
 
     def sums(self, sigma2: float) -> np.ndarray:
-        """The score without its absolute value, (orders,)."""
+        r"""The score of each order before the absolute value, nats a sentence, (orders,)."""
         return self.log_alpha + np.log(sigma2) + self.beta / sigma2
 
 
@@ -169,7 +175,7 @@ class Products:
     """
 
     def __init__(self, latents: np.ndarray, orders: np.ndarray) -> None:
-        # Centred first, so that little cancels.
+        # Distances do not change by centring, and fewer digits cancel in their products.
         centred = latents - latents.mean(axis=0) if len(latents) else latents
         self._gram = centred @ centred.T
         self._lagged: dict[int, np.ndarray] = {}
@@ -177,11 +183,19 @@ class Products:
         self.norms = np.diagonal(self._gram)[orders]
 
     def of(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Products of sentences, given by their indices."""
+        """Inner products of pairs of sentences.
+
+        Args:
+            first, second: indices of the sentences; two arrays that broadcast together.
+        """
+        # the flat index of (first, second) in the square matrix
         return self._gram.ravel().take(first * len(self._gram) + second)
 
     def lagged(self, lag: int) -> np.ndarray:
-        """Products of positions so far apart, (orders, sentences - lag); windows share them."""
+        """Products of sentences ``lag`` positions apart, (orders, sentences - lag).
+
+        They are computed once: windows of several widths share them.
+        """
         if lag not in self._lagged:
             self._lagged[lag] = self.of(self.orders[:, :-lag], self.orders[:, lag:])
         return self._lagged[lag]
@@ -190,16 +204,17 @@ class Products:
 def order_terms(
     latents: np.ndarray, orders: np.ndarray, windows: Sequence[int] = WINDOWS
 ) -> list[Terms]:
-    """Terms of each feature of a path in many orders.
+    """The terms of a path's scores in many orders: the global score and the window scores.
 
     Args:
         latents: (sentences, dims).
-        orders: (orders, sentences).
+        orders: indices of the sentences, (orders, sentences).
         windows: 0 is the global score, another the half-width of a window (appendix D).
     """
     products = Products(latents, orders)
     terms = []
     for half_width in windows:
+        # a window of 2 w + 1 sentences, and a global bridge of three, must fit
         if orders.shape[1] <= 2 * max(half_width, 1):
             terms.append(Terms(np.nan, np.full(len(orders), np.nan)))
         elif half_width:
@@ -232,7 +247,7 @@ def _global_terms(products: Products) -> Terms:
 def _window_terms(products: Products, half_width: int) -> Terms:
     """Terms of the bridges over each window of two half-widths, at their middles."""
     norms, w = products.norms, half_width
-    u, v = 0.5, w / 2
+    u, v = 0.5, w / 2  # place and variance of the middle of a bridge of 2 w steps
     count = products.orders.shape[1] - 2 * w  # of windows
     # 1. Sums over windows: norms of both ends and the middle, and their products.
     left = norms[:, :count].sum(axis=1)
@@ -287,12 +302,17 @@ class BridgeFeatures:
                 "the split"
             )
         fitted = replace(self, sigma2=float(finite.mean()))
+        # Where most real sums are negative, larger absolute values are no longer worse.
         sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
         share_negative = np.mean(sums[np.isfinite(sums)] < 0)
         return replace(fitted, signed=bool(share_negative > 0.5))
 
     def sums(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """Features before their absolute value.
+        """The global score and window scores of each order, before their absolute values.
+
+        Args:
+            unit: the path.
+            orders: indices of its sentences, (orders, sentences).
 
         Returns:
             (orders, windows); nan where the document is too short for a window.
@@ -309,6 +329,6 @@ class BridgeFeatures:
         return np.stack(columns, axis=1)
 
     def values(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """Features, (orders, windows): absolute as printed, or signed."""
+        """The scores of :meth:`sums`, (orders, windows): absolute as printed, or signed."""
         sums = self.sums(unit, orders)
         return sums if self.signed else np.abs(sums)

@@ -45,6 +45,7 @@ def trained_head(
     long_enough: list[Document] = []
     for document, pieces in zip(documents, split_sentences(documents, SPLITTER), strict=True):
         if len(pieces) >= MIN_SENTENCES:
+            # the first long text validates, and every fifth one after it
             split = "train" if len(long_enough) % VALIDATION_EVERY else "validation"
             long_enough.append(replace(document, split=split))
     if len(long_enough) < FEWEST:
@@ -71,7 +72,7 @@ def trained_head(
 def read_paths(
     documents: Sequence[Document], encoder: Path, head: Sequence[np.ndarray]
 ) -> list[LatentPath]:
-    """The path of each text's sentences under a head.
+    """Encode each text's sentences, and place them by a trained head: a path for each text.
 
     Args:
         documents: the texts.
@@ -87,7 +88,9 @@ def read_paths(
 
 
 def apply_head(head: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
-    """What :func:`longform.critics.bbscore.read.bridge_head` does, in NumPy.
+    """The latents of sentences under a trained head, without torch.
+
+    The maps are those of :func:`longform.critics.bbscore.read.bridge_head`.
 
     Args:
         head: weights of its four maps; a ReLU follows the second and the third.

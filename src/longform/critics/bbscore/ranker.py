@@ -26,7 +26,9 @@ HIDDEN = (64, 32)  # ours; the release has (1024, 512)
 MARGIN, DROPOUT, BATCH = 5.0, 0.2, 128  # BBScore release
 # Ours: of Adam, passes at most, passes without a better validation loss.
 RATE, EPOCHS, PATIENCE = 1e-3, 30, 5
-Layers = tuple[tuple[np.ndarray, np.ndarray], ...]  # weights and biases
+Layers = tuple[
+    tuple[np.ndarray, np.ndarray], ...
+]  # weights (inputs, outputs) and biases (outputs,)
 Sides = tuple[np.ndarray, np.ndarray]  # features of originals and of copies, (pairs, features)
 
 
@@ -71,15 +73,15 @@ class BridgeRanker:
         return self.features.values(unit, orders)
 
     def fit_pairs(self, pairs: Sequence[Sides]) -> "BridgeRanker":
-        """Learn from originals and their copies.
+        """Train the classifier to value each original below its permuted copies.
 
         Args:
-            pairs: features of a document's original and of its copies, one pair of arrays a
-            document.
+            pairs: for each document the features of its original and those of its copies,
+                (originals, features) and (copies, features); a path that is unusable has no rows.
 
         Raises InputError: no document gives a pair, or one alone where some must validate.
         """
-        # 1. One row a pair: the original's features beside a copy's.
+        # 1. One row a pair: the original's features beside a copy's, with the document's number.
         originals, copies, documents = [], [], []
         for original, worse in pairs:
             if len(original) and len(worse):
@@ -106,7 +108,10 @@ class BridgeRanker:
         return replace(scaled, layers=train_network(training, validation))
 
     def _scaled_by(self, features: np.ndarray) -> "BridgeRanker":
-        """With mean and spread of each feature where it is there."""
+        """The ranker with each feature's mean and spread over its finite values, (rows, features).
+
+        A feature that never varies has spread 1, so that none is divided by 0.
+        """
         finite = np.isfinite(features)
         count = np.maximum(finite.sum(0), 1)
         mean = np.where(finite, features, 0.0).sum(0) / count
@@ -114,11 +119,11 @@ class BridgeRanker:
         return replace(self, mean=mean, spread=np.where(spread > 0, spread, 1.0))
 
     def _standard(self, features: np.ndarray) -> np.ndarray:
-        """Features less their mean over their spread, 0 where one is not there."""
+        """Standardised features, (rows, features); a missing (nan) one is 0, its mean."""
         return np.where(np.isfinite(features), (features - self.mean) / self.spread, 0.0)
 
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """The classifier's value of each order.
+        """The classifier's value of each order; a lower one is more coherent.
 
         Returns:
             (orders,), nan where the path is unusable.
@@ -140,16 +145,21 @@ class BridgeRanker:
         return (values @ weights + bias)[:, 0]
 
     def coherence(self, units: Sequence[LatentPath]) -> np.ndarray:
-        """The classifier's value of each document as it is, (units,)."""
+        """The classifier's value of each document in its own order, (units,)."""
         scores = [self.order_scores(unit, identity(unit))[0] for unit in units]
         return np.array(scores, dtype=np.float64)
 
 
 def held_out(document: np.ndarray) -> np.ndarray:
-    """Which pairs validate: those of a tenth of the documents, whose pairs share their original.
+    """Choose the pairs that validate: all those of a random tenth of the documents.
+
+    Pairs of a document share their original, so that none may train where another validates.
 
     Args:
         document: number of each pair's document, (pairs,).
+
+    Returns:
+        A mask of the validation pairs, bool (pairs,).
 
     Raises InputError: fewer than two documents.
     """
@@ -177,10 +187,13 @@ def train_line(gaps: np.ndarray) -> Layers:
 
 
 def train_network(training: Sides, validation: Sides) -> Layers:
-    """Adam on scaled pairs until the hinge on validation pairs no longer falls.
+    """Train the network by Adam until the hinge loss of the validation pairs no longer falls.
+
+    Args:
+        training, validation: standardised features of originals and of copies.
 
     Returns:
-        The weights of the best pass.
+        The weights of the pass with the lowest validation loss.
     """
     import torch  # here alone: scoring needs none
 
@@ -212,7 +225,10 @@ def train_network(training: Sides, validation: Sides) -> Layers:
 
 
 def _network(features: int) -> "torch.nn.Sequential":
-    """Linear maps in float64 with leaky ReLU and dropout between them, Xavier-uniform."""
+    """An untrained network from features to one value, in float64.
+
+    Linear maps, Xavier-uniform, with leaky ReLU and dropout between them.
+    """
     from torch import nn
 
     widths = (features, *HIDDEN)
@@ -230,12 +246,13 @@ def _network(features: int) -> "torch.nn.Sequential":
 def _hinge(
     network: "torch.nn.Module", original: "torch.Tensor", worse: "torch.Tensor"
 ) -> "torch.Tensor":
-    """Mean of max(0, margin + original's value - copy's value)."""
+    """Mean of max(0, margin + original's value - copy's value) over pairs, a scalar tensor."""
     import torch
 
     values = network(torch.cat([original, worse]))
-    raised = MARGIN + values[: len(original)]
-    return torch.nn.functional.relu(raised - values[len(original) :]).mean()
+    original_values = values[: len(original)]
+    copy_values = values[len(original) :]
+    return torch.nn.functional.relu(MARGIN + original_values - copy_values).mean()
 
 
 def _layers(network: "torch.nn.Sequential") -> Layers:

@@ -25,7 +25,13 @@ from longform.text.permutations import numbered
 
 
 def bridge_head(features: int, hidden: int = 128, latent: int = 8) -> torch.nn.Sequential:
-    """The four linear maps, of which the first two compose to one (sheng2024 appendix E)."""
+    """An untrained head from an encoder's features to latents (sheng2024 appendix E).
+
+    Four linear maps; no ReLU stands between the first two, which compose to one.
+
+    Args:
+        features, hidden, latent: widths of input, of the layers between, and of output.
+    """
     return torch.nn.Sequential(
         torch.nn.Linear(features, hidden, bias=False),
         torch.nn.Linear(hidden, hidden, bias=False),
@@ -38,7 +44,7 @@ def bridge_head(features: int, hidden: int = 128, latent: int = 8) -> torch.nn.S
 
 @dataclass(frozen=True)
 class TrainedBridge:
-    """Trained heads and the encoder that they stand on.
+    """Trained heads and the frozen encoder whose features they take.
 
     Attributes:
         heads: by name.
@@ -51,7 +57,7 @@ class TrainedBridge:
     splitter: str
 
     def save(self, folder: Path) -> None:
-        """Write heads and encoder into a folder, which is there and has none yet."""
+        """Write heads and encoder into a folder that exists and holds neither yet."""
         weights = {}
         for name, head in self.heads.items():
             for key, value in head.state_dict().items():
@@ -65,7 +71,7 @@ class TrainedBridge:
 
 
 def open_bridge(folder: Path) -> TrainedBridge:
-    """Inverse of :meth:`TrainedBridge.save`. Raises ArtefactError: no heads, or no encoder."""
+    """Load what :meth:`TrainedBridge.save` wrote. Raises ArtefactError: no heads, or no encoder."""
     if not (folder / "bridge.json").is_file():
         raise ArtefactError(
             f"{folder}: no bridge.json; the reader must be a folder that bbscore trained; "
@@ -86,7 +92,7 @@ def open_bridge(folder: Path) -> TrainedBridge:
         for key, value in weights.items():
             if key.startswith(prefix):
                 state[key.removeprefix(prefix)] = value
-        # 2. A head of their widths.
+        # 2. A head of their widths; modules 0 and 5 are its first and last linear map.
         hidden, features = state["0.weight"].shape
         latent = state["5.weight"].shape[0]
         heads[name] = bridge_head(features, hidden, latent).eval()
@@ -107,7 +113,8 @@ def read(
     """Latents of every sentence under each head of a trained reader, or features of any encoder.
 
     Args:
-        documents, truth: of the corpus.
+        documents: of the corpus.
+        truth: arrays of the corpus, one row a document; ``rating`` alone is used.
         reader: folder of trained heads, or of a frozen encoder.
         name: of the stage, for messages.
         splits: which documents are read; None for all.
@@ -136,7 +143,7 @@ def read(
     texts = split_sentences(chosen, splitter)
     if not texts:
         raise InputError(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits")
-    # 3. Their features, and where the heads place them.
+    # 3. The sentences' features, or their latents under each head; both ragged by text_ids.
     latents = encoder.encode(list(chain.from_iterable(texts)), f"infer {name}")
     arrays = ragged("text_ids", map(numbered, texts), np.int64)
     if trained is not None:
@@ -151,7 +158,12 @@ def read(
 
 @torch.no_grad()
 def placed(features: np.ndarray, heads: Iterable[torch.nn.Module]) -> np.ndarray:
-    """Latents under each head, float32 (sentences, heads, dims)."""
+    """Latents of sentences under each head, float32 (sentences, heads, dims).
+
+    Args:
+        features: float32 (sentences, features).
+        heads: as :func:`bridge_head` makes them.
+    """
     latents = [head(torch.from_numpy(features)).numpy() for head in heads]
     return np.stack(latents, axis=1)
 
@@ -162,7 +174,7 @@ def read_gold(
     truth: Mapping[str, np.ndarray],
     splits: Sequence[str] | None = None,
 ) -> Predictions:
-    """The planted paths of a corpus.
+    """The paths that a synthetic corpus states, as predictions of a perfect encoder.
 
     Args:
         documents: of the corpus.

@@ -39,7 +39,7 @@ class _PathCritic(
     blame=1,
     needs="three sentences",
 ):
-    """A mean over documents that sums over sentences.
+    """A critic of paths: reads texts by an encoder and a trained head; its score is a mean.
 
     Attributes:
         encoder: folder of the frozen sentence encoder that reads texts.
@@ -48,8 +48,8 @@ class _PathCritic(
             texts.
     """
 
-    objective: ClassVar[str]  # that the head is trained with
-    first_part: ClassVar[int]  # number of the sentence that the first part is of
+    objective: ClassVar[str]  # the loss that the head is trained with
+    first_part: ClassVar[int]  # index of the first sentence with a part: 1 where the ends have none
     encoder: Path | str | None = field(default=None, kw_only=True, metadata=READING)
     seed: int = field(default=0, kw_only=True, metadata=READING)
     head: tuple[np.ndarray, ...] = field(default=(), kw_only=True, repr=False, metadata=FITTED)
@@ -76,9 +76,9 @@ class _PathCritic(
         return read_paths(documents, encoder, self.head)
 
     def spans(self, document: Document, unit: LatentPath, values: np.ndarray) -> Spans:
-        """Where the scored sentences stand, section by section."""
+        """The half-open character span in ``document.text`` of each sentence that has a part."""
         spans = []
-        start = 0
+        start = 0  # of the section in the text
         for section in document.sections:
             for begin, end in sentences(section.text):
                 spans.append((start + begin, start + end))
@@ -86,6 +86,7 @@ class _PathCritic(
         return spans[self.first_part : self.first_part + len(values)]
 
     def _encoder(self) -> Path:
+        """The encoder's folder. Raises ConfigError: none was named."""
         if self.encoder is None:
             raise ConfigError(
                 f"{type(self).__name__} has no sentence encoder to read texts with; "
@@ -109,10 +110,10 @@ class BBScore(BridgeFeatures, _PathCritic, recorded_as="BridgeCritic"):
         return self.values(unit, orders)[:, 0]
 
     def swept(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        r"""Scores with $\sigma_m^2$ over eight decades around its estimate (Figure 9).
+        r"""The score of each order under each $\sigma_m^2$ of :meth:`variances` (Figure 9).
 
         Returns:
-            (variances, orders).
+            (variances, orders); nan where the path is unusable.
         """
         if not unit.usable:
             return np.full((len(SWEEP), len(orders)), np.nan)
@@ -122,7 +123,7 @@ class BBScore(BridgeFeatures, _PathCritic, recorded_as="BridgeCritic"):
         return sums if self.signed else np.abs(sums)
 
     def variances(self) -> list[float]:
-        r"""Each $\sigma_m^2$ of :meth:`swept`."""
+        r"""Variances over eight decades around the fitted $\sigma_m^2$, ascending."""
         assert self.sigma2 is not None
         return [self.sigma2 * factor for factor in SWEEP]
 
@@ -134,7 +135,11 @@ class BBScore(BridgeFeatures, _PathCritic, recorded_as="BridgeCritic"):
         return parts
 
     def _parts(self, unit: LatentPath) -> np.ndarray:
-        r"""$(\ln 2 \pi v \sigma^2 + \lVert \cdot \rVert^2 / 2 v \sigma^2) / (T - 2)$, signed."""
+        r"""What each inner sentence of a path adds to its score, (sentences - 2,).
+
+        $(\ln 2 \pi v \sigma^2 + \lVert \cdot \rVert^2 / 2 v \sigma^2) / (T - 2)$; negated where the
+        score is the absolute value of a negative sum, so that parts add up to the score.
+        """
         score = self.sums(unit, identity(unit))[0, 0]
         gaps, v = inner_gaps(unit.latents[None])
         scale = v * float(self.sigma2 or np.nan)
@@ -143,7 +148,7 @@ class BBScore(BridgeFeatures, _PathCritic, recorded_as="BridgeCritic"):
         return sign * values / len(values)
 
     def sufficient_statistics(self, units: Sequence[LatentPath]) -> SufficientStatistics:
-        """Score of each document.
+        """A row a document: its score and what is counted.
 
         Returns:
             Columns ``score``, ``documents``, ``negative`` (sums below zero) and ``excluded`` (too
@@ -212,7 +217,10 @@ class JointBridge(_PathCritic, recorded_as="JointBridgeCritic"):
         return replace(self, whitener=np.linalg.inv(factor))
 
     def _white(self, latents: np.ndarray) -> np.ndarray:
-        """Latents whose steps are uncorrelated in real text."""
+        """Latents of the same shape whose steps are uncorrelated, of variance 1, in real text.
+
+        Raises InputError: the critic was not fitted.
+        """
         if self.whitener is None:
             raise InputError(
                 "joint bridge critic has no whitener yet; "
@@ -255,9 +263,12 @@ class JointBridge(_PathCritic, recorded_as="JointBridgeCritic"):
         return parts
 
     def _parts(self, latents: np.ndarray) -> np.ndarray:
+        """What each sentence of a path (sentences, dims) adds to its score, (sentences,)."""
         white = self._white(latents)
-        steps = np.diff(white, axis=0) - (white[-1] - white[0]) / (len(white) - 1)
-        halves = (steps**2).sum(axis=1) / (2 * latents.shape[1] * (len(latents) - 2))
+        mean_step = (white[-1] - white[0]) / (len(white) - 1)
+        deviations = np.diff(white, axis=0) - mean_step
+        halves = (deviations**2).sum(axis=1) / (2 * latents.shape[1] * (len(latents) - 2))
+        # half of the step away from each sentence, and half of the step to it
         return np.append(halves, 0.0) + np.append(0.0, halves)
 
     def sufficient_statistics(self, units: Sequence[LatentPath]) -> SufficientStatistics:
@@ -271,7 +282,7 @@ class JointBridge(_PathCritic, recorded_as="JointBridgeCritic"):
 
 
 def text_diffusion(unit: LatentPath) -> float:
-    r"""$\hat\sigma^2(s)$ of one text, by which sources are known (section 5.4).
+    r"""The variance $\hat\sigma^2(s)$ of one text's bridge, which tells sources apart (section 5.4).
 
     Returns:
         nan where the text cannot be read.
@@ -286,10 +297,14 @@ def shuffled(unit: LatentPath) -> LatentPath:
 
 
 def trajectory(units: Sequence[LatentPath]) -> dict[str, list[float]]:
-    """Mean absolute latent over dims, each path stretched to ``COMMON_STEPS``.
+    """The average course of paths: absolute latents, from the first sentence to the last.
+
+    The absolute latents of a sentence are averaged over dims, and each path is interpolated to
+    ``COMMON_STEPS`` points, so that paths of different lengths can be averaged.
 
     Returns:
-        ``mean`` and ``spread`` over documents, (COMMON_STEPS,) each; empty without a usable path.
+        ``mean`` and ``spread`` (standard deviation) over documents, (COMMON_STEPS,) each; empty
+        without a usable path.
     """
     grid = np.linspace(0, 1, COMMON_STEPS)
     courses = []

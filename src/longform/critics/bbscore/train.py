@@ -37,7 +37,7 @@ def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
 
     Args:
         latents: of first, middle and last sentence, (batch, 3, dims).
-        times: their places in time, (batch, 3).
+        times: numbers of these sentences in their document, (batch, 3).
     """
     first, middle, last = latents.unbind(1)
     s, t, e = times.to(latents.dtype).unbind(1)
@@ -45,7 +45,7 @@ def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
     share = (t - s) / (e - s)
     variance = (t - s) * (e - t) / (e - s)
     means = (1 - share)[:, None] * first + share[:, None] * last
-    # 2. Each triplet tells its own middle from the others'.
+    # 2. Cross-entropy of finding each triplet's own middle among those of the batch.
     squared = (means[:, None] - middle[None]).square().sum(-1)
     distance = -squared / (2 * variance[:, None])
     return cross_entropy(distance, torch.arange(len(latents), device=latents.device))
@@ -101,12 +101,12 @@ def likelihood_loss(documents: Sequence[torch.Tensor]) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is minimised, and how.
+    """The loss and the optimiser of a head's training.
 
     Attributes:
         objective: one of ``OBJECTIVES``.
         pins: add the release's unprinted terms: first sentence near 0, last near 1 in absolute
-        value.
+            value.
         optimiser: ``sgd``, constant rate and momentum (paper), or ``adamw`` with a linear schedule
             (release).
         sgd_rate: the constant rate.
@@ -134,9 +134,9 @@ class Sentences:
     Attributes:
         features: float32 (sentences, features).
         documents: the same, one tensor a document.
-        start, total, place: of each sentence the first row of its document, the document's
-        sentences,
-            and its own number in it from 0, (sentences,).
+        start: the first row of each sentence's document, (sentences,).
+        total: the number of sentences of each sentence's document, (sentences,).
+        place: each sentence's number in its document, from 0, (sentences,).
     """
 
     def __init__(self, features: np.ndarray, lengths: Sequence[int]) -> None:
@@ -152,7 +152,8 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
     """First, middle and last sentence of each anchor's triplet.
 
     Args:
-        anchors: rows of the last sentences, (batch,).
+        anchors: rows of the triplets' last sentences, (batch,).
+        sentences: whose rows they are.
         draws: two random numbers in [0, 1) a triplet, (batch, 2).
 
     Returns:
@@ -160,7 +161,8 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
     """
     # The third sentence of a document is the first one with two before it.
     last = sentences.place[anchors].clamp(min=2)
-    # A sentence before the last, and a different one: numbers from the first draw's on move up.
+    # Two different sentences before the last: the second is drawn from one sentence fewer, and
+    # numbers from the first draw's on move up by one, which skips the first.
     drawn_first = (draws[:, 0] * last).long()
     drawn_second = (draws[:, 1] * (last - 1)).long()
     drawn_second = drawn_second + (drawn_second >= drawn_first)
@@ -170,7 +172,15 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
 
 
 class BridgeEncoder(pl.LightningModule):
-    """Head, features and objective; what a step draws depends on (seed, step) alone."""
+    """The training of one head; what a step draws depends on (seed, step) alone.
+
+    Args:
+        head: trained in place.
+        data: sentences by split, ``train`` and ``validation``.
+        recipe: the loss and the optimiser.
+        plan: the schedule of AdamW.
+        updates: steps of the whole training.
+    """
 
     def __init__(
         self,
@@ -205,6 +215,7 @@ class BridgeEncoder(pl.LightningModule):
             return likelihood_loss(paths)
         # 1. A triplet of each anchor's document.
         anchors = labels.cpu()
+        # times: numbers of the three sentences in their document; rows: in the features
         times = triplets(anchors, sentences, torch.rand((len(labels), 2), generator=rng))
         rows = sentences.start[anchors, None] + times
         latents = self.head(sentences.features[rows].to(self.device))
@@ -228,7 +239,7 @@ class BridgeEncoder(pl.LightningModule):
         self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
-        """The recipe's optimiser."""
+        """The recipe's optimiser: AdamW with the plan's schedule, or SGD with a constant rate."""
         if self.recipe.optimiser == "adamw":
             return adamw(self.head, self.plan, self.updates)
         return torch.optim.SGD(self.head.parameters(), lr=self.recipe.sgd_rate, momentum=MOMENTUM)
@@ -244,12 +255,15 @@ def train_head(
     scratch: Path,
     latent: int,
 ) -> torch.nn.Sequential:
-    """Fit a head on features of the splits train and validation; best validation loss is kept.
+    """Train a head, and return it with the weights of the best validation loss.
 
     Args:
-        data: features by split.
-        recipe, plan: what is minimised, and for how long.
-        seed, name, scratch: of the training.
+        data: sentences' features by split, ``train`` and ``validation``.
+        recipe: the loss and the optimiser.
+        plan: how long and how fast it trains.
+        seed: of the weights and the batches.
+        name: of the training, for messages.
+        scratch: folder for checkpoints.
         latent: width of the latents.
     """
     anchors = {}
@@ -299,7 +313,8 @@ def fit(
         raise ConfigError(
             f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed"
         )
-    # 1. Features of the training and validation sentences, and of all others, which are kept.
+    # 1. Features of the training and validation sentences. Those of all other documents are
+    #    computed too: they are saved with the heads, for reading later.
     encoder = open_encoder(base)
     data = {}
     for split in ("train", "validation"):
@@ -329,7 +344,7 @@ def fit(
 def long_documents(
     texts: Sequence[Sequence[str]], encoder: SentenceEncoder, name: str, split: str
 ) -> Sentences:
-    """Features of the documents of ``MIN_SENTENCES`` or more; the others are counted.
+    """Features of the documents of ``MIN_SENTENCES`` or more; prints how many are shorter.
 
     Args:
         texts: sentences of each document.

@@ -47,7 +47,7 @@ class LanguageModel:
         order = np.argsort(-self.phi, axis=1, kind="stable")[:, :count]
         rows = []
         for row in order.tolist():
-            rows.append(list(map(self.vocabulary.__getitem__, row)))
+            rows.append([self.vocabulary[word] for word in row])
         return rows
 
     def save(self, folder: Path | str) -> None:
@@ -63,7 +63,7 @@ class LanguageModel:
 
 
 def words_of(document: Document) -> list[str]:
-    """Lower-cased white-space tokens of a sentence: of its target side, where it has one."""
+    """Lower-cased white-space tokens of a sentence; of a translation's target side alone."""
     texts, targets = [], []
     for section in document.sections:
         texts.append(section.text)

@@ -93,7 +93,9 @@ def read(
     seed: int,
     splits: Sequence[str] = SPLITS,
 ) -> Predictions:
-    """Mix of languages of each sentence, which draws the same numbers in any company.
+    """Infer the mix of languages of each sentence by Gibbs sampling.
+
+    A sentence's random numbers depend on the seed and its id alone, not on the other sentences.
 
     Args:
         documents: one sentence each.
@@ -102,10 +104,12 @@ def read(
         splits: which documents are read.
 
     Returns:
-        One row per unit: ``share`` (languages,) a draw of the mix; ``posterior`` (languages,) the
-        parameters it was drawn from, alpha plus assigned words; ``mean_share`` (languages,) the
-        average mix, MALLET's own output; ``tokens``, ``unknown``, ``valid``. And of the model
-        ``alpha_names`` (languages,) and ``top_word_names`` (languages, words).
+        One row a sentence: ``share``, a draw of its mix, i.e. the share of each language,
+        (languages,); ``posterior``, the parameters of the Dirichlet that it was drawn from, alpha
+        plus the words assigned to each language, (languages,); ``mean_share``, the average mix,
+        MALLET's own output, (languages,); counts of known ``tokens`` and ``unknown`` ones;
+        ``valid``, whether any token is known. And of the model ``alpha_names`` (languages,) and
+        ``top_word_names`` (languages, words).
 
     Raises BadInput: no document of these splits.
     """
@@ -137,7 +141,7 @@ def read(
 
 @numba.njit(cache=True)
 def assign(likelihoods, alpha, uniforms, schedule):
-    r"""Gibbs sweeps over one sentence.
+    r"""Assign the words of one sentence to languages, by sweeps of Gibbs sampling.
 
     $P(t_n = i \mid t_{-n}) \propto \phi_{i w_n} (\alpha_i + \#_{-n} i)$.
 
@@ -145,7 +149,7 @@ def assign(likelihoods, alpha, uniforms, schedule):
         likelihoods: probability of each token under each language, (tokens, languages).
         alpha: Dirichlet parameters of the mix, (languages,).
         uniforms: a random number for each step, (sweeps, tokens).
-        schedule: sweeps before the first sample of the average, and from one to the next.
+        schedule: sweeps before the first sample of the average, and sweeps between samples.
 
     Returns:
         Words per language after the last sweep, and the average of (alpha + words) / their sum over
@@ -154,7 +158,7 @@ def assign(likelihoods, alpha, uniforms, schedule):
     burn_in, interval = schedule
     tokens, languages = likelihoods.shape
     counts = np.zeros(languages)
-    mean = np.zeros(languages)
+    summed_mix = np.zeros(languages)
     cumulated = np.zeros(languages)
     assigned = np.zeros(tokens, np.int64)
     samples = 0
@@ -165,7 +169,8 @@ def assign(likelihoods, alpha, uniforms, schedule):
                 assigned[n] = i
         counts[assigned[n]] += 1
     for sweep in range(len(uniforms)):
-        # 2. Draw each token's language given those of all others.
+        # 2. Draw each token's language given those of all others, by the inverse of the cumulated
+        #    weights.
         for n in range(tokens):
             counts[assigned[n]] -= 1
             total = 0.0
@@ -183,5 +188,5 @@ def assign(likelihoods, alpha, uniforms, schedule):
         if sweep >= burn_in and (sweep - burn_in) % interval == 0:
             samples += 1
             for i in range(languages):
-                mean[i] += alpha[i] + counts[i]
-    return counts, mean / (samples * (alpha.sum() + tokens))
+                summed_mix[i] += alpha[i] + counts[i]
+    return counts, summed_mix / (samples * (alpha.sum() + tokens))

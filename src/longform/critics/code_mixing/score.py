@@ -29,8 +29,9 @@ class MixtureReading(Unit):
     """One sentence's mix of languages.
 
     Attributes:
-        share: a draw of the mix, (languages,).
-        posterior: parameters of the Dirichlet that it was drawn from, (languages,).
+        share: the share of each language, a draw from the Dirichlet of ``posterior``, (languages,).
+        posterior: parameters of the Dirichlet over the sentence's mixes: the mixture's alpha plus
+            the words assigned to each language, (languages,).
         valid: False for a sentence without a known word, which is counted, never scored.
     """
 
@@ -40,7 +41,12 @@ class MixtureReading(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[MixtureReading]:
-    """One reading per unit of what :mod:`longform.critics.code_mixing.read` wrote."""
+    """The mix of each sentence, from predictions of :func:`longform.critics.code_mixing.read.read`.
+
+    Args:
+        predictions: one row a sentence; ``share`` and ``posterior``, float64 (languages,), and
+            ``valid``, as in :class:`MixtureReading`.
+    """
     readings = []
     for unit, split, share, posterior, valid in predictions.rows("share", "posterior", "valid"):
         readings.append(MixtureReading(unit, split, share, posterior, bool(valid)))
@@ -142,7 +148,10 @@ class CodeMixing(
         return replace(self, alpha=alpha)
 
     def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
-        """What each language adds to the nats, (languages,); the normaliser is shared evenly."""
+        """What each language adds to the nats of a sentence, (languages,).
+
+        The term of the Dirichlet's normaliser that is common to all is divided evenly.
+        """
         alpha = self._alpha()
         normaliser = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
         parts = []
@@ -154,7 +163,7 @@ class CodeMixing(
         return parts
 
     def sufficient_statistics(self, units: Sequence[MixtureReading]) -> SufficientStatistics:
-        r"""Expected $-\log P(z)$ of each sentence.
+        r"""A row a sentence: its ``nats``, expected $-\log P(z)$, ``documents`` and ``excluded``.
 
         $\sum_i \ln \Gamma(\alpha_i) - \ln \Gamma(\sum \alpha) - \sum_i (\alpha_i - 1) E \log z_i$.
 
@@ -184,6 +193,7 @@ class CodeMixing(
         }
 
     def _alpha(self) -> np.ndarray:
+        """The Dirichlet's parameters, (languages,). Raises InputError: not fitted."""
         if self.alpha is None:
             raise InputError(
                 "language critic: not fitted; call fit on real sentences "
@@ -222,7 +232,7 @@ class LanguageDispersion(
     corners: bool = False
 
     def is_share(self) -> bool:
-        """Only corners are counted: a dispersion is no answer of yes or no."""
+        """Whether the score is a share of yes-or-no answers: with ``corners``; a dispersion not."""
         return self.corners
 
     def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
@@ -236,7 +246,7 @@ class LanguageDispersion(
         return parts
 
     def sufficient_statistics(self, units: Sequence[MixtureReading]) -> SufficientStatistics:
-        """Dispersion of each sentence, and whether it lies in a corner."""
+        """A row a sentence: ``dispersion``, ``corner`` (0 or 1), ``documents`` and ``excluded``."""
         rows = []
         for unit in units:
             if unit.valid:
@@ -260,15 +270,22 @@ class LanguageDispersion(
 
 
 def expected_logs(posterior: np.ndarray) -> np.ndarray:
-    r"""$E \log z_i = \psi(a_i) - \psi(\sum_j a_j)$ along the last axis."""
+    r"""Expected natural logarithm of each share under a Dirichlet, of the shape of ``posterior``.
+
+    $E \log z_i = \psi(a_i) - \psi(\sum_j a_j)$.
+
+    Args:
+        posterior: parameters of the Dirichlets, (..., languages).
+    """
     return digamma(posterior) - digamma(posterior.sum(axis=-1, keepdims=True))
 
 
 def dirichlet_from_logs(
     mean_logs: np.ndarray, *, tolerance: float = 1e-12, steps: int = 1000
 ) -> np.ndarray:
-    r"""Parameters with $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs``.
+    r"""The Dirichlet of maximum likelihood for mean logarithms of shares, (languages,).
 
+    Its parameters solve $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs``.
     Source: Minka (2000), the fixed point of equation 9.
 
     Args:
@@ -292,7 +309,10 @@ def dirichlet_from_logs(
 
 
 def inverse_digamma(values: np.ndarray) -> np.ndarray:
-    r"""x with $\psi(x) = $ ``values``: Newton's method from Minka's start (2000, appendix C)."""
+    r"""The x > 0 with $\psi(x) = $ ``values``, of their shape.
+
+    Newton's method from Minka's start (2000, appendix C), which has a branch for x near zero.
+    """
     near_zero = -1 / np.minimum(values - digamma(1.0), -1.0)
     x = np.where(values >= -2.22, np.exp(values) + 0.5, near_zero)
     for _ in range(NEWTON_STEPS):

@@ -25,7 +25,7 @@ Cluster = frozenset[Hashable]
 
 
 class Parts(NamedTuple):
-    """Numerators and denominators of recall and precision."""
+    """Numerators (hits) and denominators (totals) of one score's recall and precision."""
 
     recall_hits: float
     recall_total: float
@@ -59,10 +59,10 @@ class ReadClusters(Unit):
 
 
 def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
-    """Clusters in order of first mention.
+    """Group mentions by entity: clusters in order of their first mention.
 
     Args:
-        mentions: span and entity of each.
+        mentions: each mention's span and the number of its entity.
     """
     spans_by_entity: dict[int, list[Hashable]] = {}
     for span, entity in mentions:
@@ -71,7 +71,9 @@ def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
 
 
 def _clusters_of(keys: Sequence[Cluster], others: Sequence[Cluster]) -> list[list[int]]:
-    """For each key, the numbers of the other side's clusters that its mentions are in.
+    """For each key cluster, the other side's cluster of each of its mentions, by index.
+
+    A cluster that has several of the key's mentions comes as often.
 
     Args:
         keys: clusters of one side.
@@ -95,7 +97,10 @@ def muc(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
 
 
 def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
-    """Links between mentions of one key that the other side keeps, and all such links."""
+    """MUC's hits and total: links within keys that the other side keeps, and all links in keys.
+
+    A cluster of n mentions has n - 1 links; one that the other side cuts in p loses p - 1.
+    """
     links_kept = 0
     for numbers in _clusters_of(keys, others):
         links_kept += len(numbers) - len(set(numbers))
@@ -111,7 +116,10 @@ def b_cubed(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
 
 
 def _right_shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, int]:
-    """Shares of a mention's key that are in its cluster of the other side, and the mentions."""
+    """B-cubed's hits and total: the sum over mentions of a right share, and the mentions.
+
+    A mention's right share is that of its key which lies in its cluster of the other side.
+    """
     shares = 0.0
     for key, numbers in zip(keys, _clusters_of(keys, others), strict=True):
         # each of the ``size`` mentions in a cluster has ``size`` mentions of the key beside it
@@ -172,8 +180,8 @@ class ChainAgreement(SumScored, better="higher"):
                 rows.append(excluded)
                 continue
             row: list[float] = []
-            for parts_of in (muc, b_cubed, ceaf_e):
-                row += parts_of(gold, unit.read)
+            for score_parts in (muc, b_cubed, ceaf_e):
+                row += score_parts(gold, unit.read)
             rows.append((*row, 0.0))
         return SufficientStatistics.of(units, COLUMNS, rows)
 
@@ -204,13 +212,16 @@ def _agreement(sums: Sums, score: str) -> dict[str, Any]:
 
 
 def against_gold(*, real: Predictions) -> ChainAgreement:
-    """Agreement with the chains of the predictions to fit on, which are taken for gold."""
+    """The critic of agreement whose gold clusters are the chains of the predictions ``real``."""
     gold = {unit.unit_id: unit.read for unit in units_from_predictions(real)}
     return ChainAgreement(gold)
 
 
 def units_from_predictions(predictions: Predictions) -> list[ReadClusters]:
-    """Clusters of mention chains, by the places of their symbols; stops are no mentions."""
+    """The clusters of each document's mention chain, for predictions of a reader of chains.
+
+    A mention's symbol is ``form:entity``; a stop has no colon and is no mention.
+    """
     units = []
     for chain in person_chains(predictions):
         mentions: list[tuple[Hashable, int]] = []

@@ -93,16 +93,20 @@ def gap_rows(
 def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
     """The likeliest symbol after a window's history, with its log probability in nats.
 
-    It is the likeliest of those met in training after the longest part of the history that was met
-    at all, stops left out; None where there is none.
+    Candidates are the symbols that training texts have after the longest part of the history that
+    they have at all; stops are left out.
 
     Args:
         critic: a fitted one.
-        key: of the window; its last symbol counts nothing.
+        key: of the window, whose last symbol is ignored.
+
+    Returns:
+        The symbol and its log probability; None where no candidate is left.
     """
     packing = critic.packing
     for n in range(critic.order, 0, -1):
-        # 1. The last symbols of the n-grams that begin with the history's last n - 1 symbols.
+        # 1. The last symbols of the n-grams that begin with the history's last n - 1 symbols: keys
+        #    are ascending and begin with the history, so these n-grams stand side by side.
         keys = critic.orders[n - 1].keys
         history = (key & packing.mask(n)) >> packing.bits
         first_key = history << packing.bits
@@ -119,7 +123,7 @@ def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
                 names.append(name)
         if not names:
             return None
-        # 2. The most probable of them after the whole history.
+        # 2. The most probable of them after the whole history: windows with the last code replaced.
         window_without_last = key >> packing.bits << packing.bits
         log_probs = critic.score_windows(window_without_last | np.array(codes))
         best = int(np.argmax(log_probs))
@@ -174,9 +178,14 @@ def rare_rows(
 def ratio_rows(
     critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]
 ) -> tuple[list[Row], list[Row]]:
-    r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$.
+    r"""5-grams of the largest and of the smallest $P_{LM}(z_5 \mid z_{<5}) / P_{data}$.
 
-    deng2022 Tables 16 and 17; both have ``RATIOS`` rows of 5-grams that each side has often.
+    deng2022 Tables 16 and 17; both have ``RATIOS`` rows of 5-grams that each side has ``MIN_COUNT``
+    times or more. ``log_ratio`` is in nats.
+
+    Args:
+        critic: whose order and smoothing each side's own n-grams get.
+        real, generated: chains of both sides.
     """
     # 1. A critic without counts that knows the forms of both sides.
     valid = [unit for unit in [*real, *generated] if unit.valid]
@@ -211,16 +220,19 @@ class AttributionCritic(ReleasedCoreference):
 
     Attributes:
         threshold: log probability below which a 5-gram is improbable, nats.
-        held_out: chains of real text that the judged ones are held against, read as these.
+        held_out: chains of real test texts, with which the judged texts' chains are compared.
     """
 
     threshold: float = RARE_LOG_PROBABILITY
     held_out: tuple[Chain, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def describe(self, units: Sequence[Chain]) -> Mapping[str, Any]:
-        """Rows of Tables 6, 15, 16 and 17, improbable windows, and the articles with most of them.
+        """Details of the score for reports; empty where no chain was read.
 
-        Nothing where no chain was read.
+        Returns:
+            ``rare``, ``high``, ``low`` and ``gap``: rows of Tables 15, 16, 17 and 6;
+            ``rare_share``: improbable and all windows of ``real`` and ``judged`` texts;
+            ``articles``: the texts with the largest shares of improbable windows.
         """
         chains = [unit for unit in units if unit.valid and unit.symbols]
         if not chains or not self.held_out:
@@ -238,7 +250,7 @@ class AttributionCritic(ReleasedCoreference):
         }
 
     def _improbable(self, chains: Sequence[Chain]) -> dict[str, float]:
-        """How many windows are improbable, of how many."""
+        """Counts of improbable windows, ``rare``, and of all ``windows`` of chains."""
         log_probs = self.score_tokens(self.read(chains))
         rare = float(np.sum(log_probs < self.threshold))
         return {"rare": rare, "windows": float(len(log_probs))}
@@ -249,6 +261,7 @@ class AttributionCritic(ReleasedCoreference):
         if not with_text:
             return []
 
+        # long chains before short ones, then the most improbable first, then by id
         def rank(pair: tuple[PersonChain, np.ndarray]) -> tuple[bool, float, str]:
             unit, log_probs = pair
             improbable = float(np.mean(log_probs < self.threshold))
@@ -262,11 +275,16 @@ class AttributionCritic(ReleasedCoreference):
         return articles
 
     def _marks(self, unit: PersonChain, log_probs: np.ndarray) -> list[Row]:
-        """What the critic says of each symbol of a text, as pages have it.
+        """A row for each symbol of a text, from which reports colour its mentions.
 
         Args:
             unit: the text's chain.
-            log_probs: of its symbols, (symbols,).
+            log_probs: of its symbols, nats, (symbols,).
+
+        Returns:
+            Rows of the symbol's half-open characters ``start`` and ``end``, the ``symbol``, its
+            ``log_probability``, ``bad`` where that is below the threshold, and then the likeliest
+            symbol ``best`` in its place with ``best_log_probability``.
         """
         keys = window_keys(self.read([unit]), self.packing)
         symbols = zip(unit.spans, unit.symbols, keys, log_probs, strict=True)
@@ -291,7 +309,7 @@ class AttributionCritic(ReleasedCoreference):
 def ngram_attribution(
     *, real: Predictions, order: int = score.ORDER, threshold: float = RARE_LOG_PROBABILITY
 ) -> AttributionCritic:
-    """The critic that holds the test chains of the predictions that it is fitted on.
+    """The attribution critic, not yet fitted, with the real test chains that it compares with.
 
     Args:
         real: chains of real text, some of split test.

@@ -48,9 +48,10 @@ class Mention:
     Attributes:
         start, end: half-open character offsets in the text.
         entity: its number within the text.
-        named: whether the reader took it for the name of a person (the part of named-entity
-            recognition).
-        root: offset of its head word, where the chain places it; None: read off its words.
+        named: whether the resolver took it for the name of a person, as named-entity recognition
+            would.
+        root: offset of its head word, where the chain places it; None leaves it to
+            :func:`root_offset`.
         gender: MALE, FEMALE or PLURAL where the reader knows it from the name itself.
     """
 
@@ -100,9 +101,14 @@ class GivenMentions:
 
 
 def root_offset(text: str, start: int, end: int) -> int:
-    """Offset of a mention's head word, without a parser.
+    """The character offset of a mention's head word, without a parser.
 
-    It is the last word before a preposition, a comma or a clause.
+    It is the last word before a preposition, a comma or a clause: of "king" in "the old king of
+    France".
+
+    Args:
+        text: in which the mention stands.
+        start, end: half-open character offsets of the mention.
     """
     after_head = _AFTER_HEAD.search(text, start, end)
     if after_head and after_head.start() > start:
@@ -115,9 +121,9 @@ def root_offset(text: str, start: int, end: int) -> int:
 
 
 def is_person(word: str, named: bool) -> bool:
-    """The released test on a mention's head word.
+    """Whether a mention is of a person, by its head word, as the released code tests it.
 
-    It must be a person's pronoun or name, and none of three exceptions.
+    The word must be a person's pronoun, or the mention named, and no word of ``NO_PERSONS``.
 
     Args:
         word: as the text has it.
@@ -130,7 +136,8 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
     """Type of each entity: MALE, FEMALE, PLURAL or NEITHER.
 
     Args:
-        words: entity, head word, and gender of the name or None; a mention each, in reading order.
+        words: a triple for each mention, in reading order: its entity, its head word, and the
+            gender of its name or None.
     """
     # 1. What pronouns and titles say of each entity, and what names say.
     votes: dict[int, Counter[str]] = {}
@@ -152,7 +159,7 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
 
 
 class _Head(NamedTuple):
-    """A mention with its head word, or with the whole of a person's pronoun."""
+    """The head word of a mention: its span, its text and the mention; a pronoun is its own head."""
 
     span: Span
     word: str
@@ -175,9 +182,9 @@ def person_chain(
     heads = []
     for mention in mentions:
         if singletons or num_mentions[mention.entity] > 1:
-            span = _head_span(text, mention)
-            heads.append(_Head(span, text[slice(*span)], mention))
-    # 2. A stop that opens each sentence, and the tags of persons, by place.
+            start, end = _head_span(text, mention)
+            heads.append(_Head((start, end), text[start:end], mention))
+    # 2. A stop of no width that opens each sentence, and the tags of persons, sorted by place.
     symbols = [((start, start), STOP) for start, _ in sentences(text)]
     symbols += _person_tags(heads).items()
     symbols.sort(key=lambda symbol: symbol[0])
@@ -190,10 +197,10 @@ def person_chain(
 
 
 def _person_tags(heads: Sequence[_Head]) -> dict[Span, str]:
-    """Tags of the mentions of persons, by place.
+    """The tags (``form:entity``) of the mentions of persons, by the span of their head words.
 
     An entity is a person if any of its head words is a person's. Of overlapping mentions with one
-    head word that of the last entity stays.
+    head word, the tag of the entity with the largest number stays.
     """
     # 1. The entities that are persons, and what kind of person.
     persons = set()
@@ -213,7 +220,7 @@ def _person_tags(heads: Sequence[_Head]) -> dict[Span, str]:
 
 
 def _head_span(text: str, mention: Mention) -> Span:
-    """Where a mention's head word stands; of a person's pronoun the whole."""
+    """The half-open span of a mention's head word; a person's pronoun is all head word."""
     if text[mention.start : mention.end] in PERSON_PRONOUNS:
         return mention.start, mention.end
     root = mention.root
@@ -226,7 +233,13 @@ def _head_span(text: str, mention: Mention) -> Span:
 def read_chains(
     documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False
 ) -> list[PersonChain]:
-    """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
+    """Resolve the documents' mentions, and read a chain of persons off each.
+
+    Args:
+        documents: whose section texts are joined by a blank line, without titles.
+        resolver: finds the mentions.
+        singletons: whether persons mentioned once count.
+    """
     texts = [document.text.strip() for document in documents]
     all_mentions = resolver.resolve(texts)
     chains = []
@@ -261,7 +274,7 @@ def read_with(
     film_filter: str | None,
     keep_text: bool = False,
 ) -> Predictions:
-    """Chains of persons of the documents of some splits.
+    """Read chains of persons off the documents of some splits, as predictions.
 
     Args:
         resolver: finds the mentions.
@@ -273,8 +286,9 @@ def read_with(
         keep_text: whether the texts are written too.
 
     Returns:
-        As :func:`longform.documents.chains_to_predictions`; ``span`` (tokens, 2), where each symbol
-        stands in the text, ragged over tokens; and ``header_names``, what the resolver is.
+        The arrays of :func:`longform.documents.chains_to_predictions`; ragged ``span``
+        (symbols, 2), each symbol's half-open characters in the text; and ``header_names``, the
+        resolver's header as ``key=value``.
 
     Raises:
         ConfigError: an unknown film filter.
@@ -291,9 +305,9 @@ def read_with(
         chains_by_id[chain.unit_id] = chain
     chains = []
     for document in chosen:
-        left_out = PersonChain(document.id, document.split, (), valid=False)
-        chains.append(chains_by_id.get(document.id, left_out))
-    # 2. Beside them the places of their symbols, and what the resolver is.
+        invalid = PersonChain(document.id, document.split, (), valid=False)
+        chains.append(chains_by_id.get(document.id, invalid))
+    # 2. Beside them the places of their symbols, and the resolver's header.
     predictions = chains_to_predictions(chains)
     arrays = dict(predictions.arrays)
     spans = [chain.spans for chain in chains]
@@ -318,18 +332,23 @@ def read_gold(
     singletons: bool = True,
     film_filter: str | None = None,
 ) -> Predictions:
-    """Gold chains of the chosen documents, with the places of their symbols.
+    """Chains of persons from the corpus's gold mentions, with the places of their symbols.
 
     Args:
         truth: the corpus's arrays, as :func:`gold_mentions` takes them.
         documents, splits, singletons, film_filter: as :func:`read_with` has them.
     """
-    resolver = gold_mentions(documents, truth)
-    return read_with(resolver, documents, splits, singletons, film_filter)
+    return read_with(
+        gold_mentions(documents, truth),
+        documents=documents,
+        splits=splits,
+        singletons=singletons,
+        film_filter=film_filter,
+    )
 
 
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:
-    """Chains of the documents from the truth.
+    """The gold chain of each document, from arrays of the corpus.
 
     Args:
         documents: of a corpus.
@@ -350,12 +369,13 @@ def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) 
 
 
 def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
-    """Mentions behind the resolvers' protocol, by ``Document.text``, from spans in that text.
+    """A resolver that answers with the corpus's gold mentions, looked up by ``Document.text``.
 
     Args:
         documents: of a corpus.
         truth: ``mention_start``, ``mention_end`` and ``mention_person``, document after document,
-            (mentions,), and ``mention_start_lengths`` (documents,); maybe chains.
+            (mentions,), and ``mention_start_lengths``, mentions of each, (documents,); where it has
+            the arrays of :func:`gold_chains` too, they give the persons' genders.
 
     Raises:
         InputError: an array is missing, a span outside its text, or a truth of other documents.
@@ -364,7 +384,7 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
     cuts = _cuts(truth, SPAN_ARRAYS, len(documents))
     columns = [truth[name] for name in ("mention_start", "mention_end", "mention_person")]
     rows = np.split(np.stack(columns, axis=1), cuts)
-    # 2. Mentions with the genders that chains tell.
+    # 2. Mentions, with the genders of their persons in the gold chains.
     genders = _gold_genders(documents, truth)
     by_text: dict[str, list[Mention]] = {}
     for document, row, document_genders in zip(documents, rows, genders, strict=True):
@@ -386,7 +406,11 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
 def _gold_genders(
     documents: Sequence[Document], truth: Mapping[str, np.ndarray]
 ) -> list[dict[int, str]]:
-    """Genders by person, a document each, where the truth has chains: a form may be a gender."""
+    """The gender of each person of each document, by the person's number.
+
+    A name's symbol in a gold chain is its person's gender, such as ``FEMALE:3``. All are empty
+    where the truth has no chains.
+    """
     genders: list[dict[int, str]] = [{} for _ in documents]
     if not all(name in truth for name in CHAIN_ARRAYS):
         return genders

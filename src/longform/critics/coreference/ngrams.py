@@ -32,7 +32,7 @@ def window_keys(forms, entities, starts, order, stride, bits, begin, padding, no
         entities: of each token, (tokens,); ``nobody`` for none.
         starts: index of the first token of each token's chain, (tokens,).
         order: symbols in a window.
-        stride: codes of one form.
+        stride: codes that one form takes: one a label, 0 to ``order``.
         bits: of a code.
         begin: code of the begin symbol.
         padding: begin symbols before a chain; places before these have code 0.
@@ -70,7 +70,7 @@ def window_keys(forms, entities, starts, order, stride, bits, begin, padding, no
 
 @numba.njit(cache=True, nogil=True)
 def _slot(table, key):
-    """The row of a key, or the free one where it belongs.
+    """The row of a key in the table, or the free row where it would be inserted.
 
     Search begins at the upper half of the key's hash scaled to the table (Lemire 2019), and goes on
     row by row.
@@ -93,7 +93,10 @@ def _slot(table, key):
 
 @numba.njit(cache=True, nogil=True)
 def _insert(table, keys, column, numbers):
-    """Write the numbers of some keys into a column; new keys are no n-grams and weigh nothing.
+    """Write the numbers of keys into a column of the table.
+
+    A key that is new gets an infinite log probability (no n-gram) and log weight 0 until it is
+    given its own.
 
     Args:
         table: of :func:`hashed`, int64 (slots, 3); changed in place.
@@ -112,7 +115,7 @@ def _insert(table, keys, column, numbers):
 
 
 def hashed(orders: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """Fitted n-grams and contexts of all orders in one table by hash.
+    """A hash table of the fitted n-grams and contexts of all orders.
 
     Args:
         orders: keys, log probabilities, keys of contexts and their log back-off weights, by order.
@@ -145,11 +148,12 @@ def scores(table, keys, order, bits, unknown):
         keys: of the windows, (windows,).
         order: symbols in a window.
         bits: of a code.
-        unknown: log probability of a symbol that was never met.
+        unknown: log probability of a symbol that was never met, nats.
 
     Returns:
-        float64 (windows,).
+        Nats, float64 (windows,).
     """
+    # the same memory as float64, for the columns of numbers
     values = table.view(np.float64)
     log_probs = np.empty(len(keys))
     for i in range(len(keys)):

@@ -22,7 +22,9 @@ class PersonChain(Chain):
 
 
 def person_chains(predictions: Predictions) -> list[PersonChain]:
-    """What the readers of chains wrote, with the texts where they kept them.
+    """The chain of each document, from predictions of a reader of chains.
+
+    A chain's ``text`` is empty unless the reader was asked to keep texts.
 
     Args:
         predictions: of :func:`longform.critics.coreference.chains.read_with`.

@@ -33,7 +33,10 @@ _LISTS = _read_word_lists(Path(__file__).with_name("persons.yaml"))
 
 
 def _genders_of(kind: str) -> Mapping[str, str]:
-    """The gender of each word of a kind (pronouns, address, names or nouns)."""
+    """The gender of each word of a kind: ``pronouns``, ``address``, ``names`` or ``nouns``.
+
+    The lists are called after both, such as ``male_names``; not every kind has every gender.
+    """
     genders = {}
     for prefix, gender in GENDERS.items():
         for word in _LISTS.get(f"{prefix}_{kind}", ()):
@@ -41,8 +44,8 @@ def _genders_of(kind: str) -> Mapping[str, str]:
     return genders
 
 
-VOTES = _genders_of("pronouns")
-ADDRESS = _genders_of("address")
+VOTES = _genders_of("pronouns")  # pronouns and titles that vote on an entity's type
+ADDRESS = _genders_of("address")  # forms of address
 FIRST_NAMES = _genders_of("names")
 NOUNS = _genders_of("nouns")
 MALE_PRONOUNS = _LISTS["male_pronouns"]
@@ -80,7 +83,7 @@ PRONOUN = "pronoun"
 NAME = "name"
 NOUN = "noun"
 GROUP = "group"
-# How sure it is that a name is a person's.
+# How sure it is that a name is a person's; differences count as steps of doubt.
 STRONG = 2
 LIKELY = 1
 WEAK = 0
@@ -165,7 +168,8 @@ class _Sentence:
     capitals_inside: Set[str]
 
     def candidates(self) -> list[Candidate]:
-        """Pronouns, names, nouns and groups in reading order."""
+        """Pronouns, names, nouns and groups in reading order; a group before its first name."""
+        # 1. Mentions of one person, or of a family: token by token, a name as a whole.
         singles: list[Candidate] = []
         clause = 0
         index = 0
@@ -179,6 +183,7 @@ class _Sentence:
                 subject = self._is_subject(candidate.token, after)
                 singles.append(replace(candidate, clause=clause, subject=subject))
             index = after
+        # 2. Groups of two of them; of equal starts the longer candidate comes first.
         everything = singles + self._groups(singles)
         return sorted(everything, key=lambda candidate: (candidate.start, -candidate.end))
 
@@ -189,15 +194,19 @@ class _Sentence:
         return ""
 
     def _opens_clause(self, index: int) -> bool:
+        """Whether a token is a mark or a word that begins a clause."""
         word = self.tokens[index].text
         return word in CLAUSE_MARKS or word.lower() in CLAUSE_WORDS
 
     def _candidate(self, index: int, name_length: int) -> Candidate | None:
-        """What begins (a name, a pronoun) or ends (a noun) at a token; None where nothing does.
+        """The candidate at a token: a name or pronoun that begins there, or a noun as its head.
 
         Args:
-            index: of the token.
+            index: of the token in the sentence.
             name_length: tokens of the name that begins there; 0 for none.
+
+        Returns:
+            None where the token is none of these, or its name is no person's.
         """
         if name_length:
             return self._name(index, name_length)
@@ -205,8 +214,8 @@ class _Sentence:
         folded = token.text.lower()
         if folded in THIRD_PERSON and token.text in PRONOUN_SPELLINGS:
             return Candidate(
-                token.start,
-                token.end,
+                start=token.start,
+                end=token.end,
                 root=token.start,
                 sentence=self.number,
                 token=index,
@@ -240,7 +249,7 @@ class _Sentence:
         return groups
 
     def _name_length(self, first: int) -> int:
-        """Tokens of the name that begins at a token; 0 where none does."""
+        """How many tokens the name has that begins at token ``first``; 0 where none begins."""
         if not _is_capitalised(self.tokens[first]) or not self._may_begin_name(first):
             return 0
         end = first + 1
@@ -252,7 +261,10 @@ class _Sentence:
         return end - first
 
     def _name_step(self, index: int) -> int:
-        """By how many tokens a name before a token goes on: 0, 1, or 2 with a particle ("van")."""
+        """How many tokens from ``index`` on belong to the name before it.
+
+        That is 0 where the name ends, 2 for a particle with its word ("van Dyke"), else 1.
+        """
         word = self.tokens[index].text
         has_next = index + 1 < len(self.tokens)
         if word == ".":
@@ -266,7 +278,7 @@ class _Sentence:
         return 0
 
     def _may_begin_name(self, index: int) -> bool:
-        """Whether a capitalised word may begin a name, and not merely its sentence."""
+        """Whether a capitalised word may begin a name, not only a sentence."""
         # 1. Words that begin no name.
         word = self.tokens[index].text
         folded = word.lower()
@@ -289,7 +301,12 @@ class _Sentence:
         return following in SAYING or following in AUXILIARIES
 
     def _name(self, first: int, length: int) -> Candidate | None:
-        """The candidate of a run of capitalised words; None where it names no person."""
+        """The candidate of a run of capitalised words; None where it names no person.
+
+        Args:
+            first: index of the run's first token in the sentence.
+            length: tokens of the run.
+        """
         # 1. Forms of address, and the words of the name proper.
         parts = [token for token in self.tokens[first : first + length] if token.text != "."]
         titles = []
@@ -300,7 +317,8 @@ class _Sentence:
             return None
         if len(parts) == 1 and words[0] in ADDRESS and not titles:
             return None  # "Captain" alone
-        # 2. How sure it is that a person is named, and the gender; "the Millers" are several.
+        # 2. How sure it is that a person is named, and the gender; "the Millers" are several, with
+        #    "the" in the span, and are likely persons even where nothing else says so.
         before = self._word(first - 1).lower()
         following = self._word_behind_name(first + length)
         sure = STRONG if titles else self._evidence(words, before, following)
@@ -314,8 +332,8 @@ class _Sentence:
         else:
             gender = self._gender(titles, words[0])
         return Candidate(
-            start,
-            self.tokens[first + length - 1].end,
+            start=start,
+            end=self.tokens[first + length - 1].end,
             root=parts[-1].start,
             sentence=self.number,
             token=first,
@@ -333,14 +351,16 @@ class _Sentence:
         return ""
 
     def _gender(self, titles: Sequence[str], first_name: str) -> str | None:
-        """What the forms of address say, else what the first name says."""
+        """The gender by the first form of address that has one, else by the first name, or None."""
         for title in titles:
             if ADDRESS[title] != NEITHER:
                 return ADDRESS[title]
         return self.first_names.get(first_name)
 
     def _evidence(self, words: Sequence[str], before: str, following: str) -> int | None:
-        """How sure it is that a name without title is a person's; None: it is none.
+        """How sure it is that a name without title is a person's: WEAK, LIKELY or STRONG.
+
+        None where it is no person's name.
 
         Args:
             words: of the name, in lower case.
@@ -367,7 +387,10 @@ class _Sentence:
         return LIKELY
 
     def _noun(self, index: int) -> Candidate | None:
-        """A noun for a person with its determiner ("the old king"); None where it has none."""
+        """The candidate of a noun for a person with its determiner ("the old king").
+
+        None where no determiner stands within ``NOUN_REACH`` words before it.
+        """
         head = self.tokens[index]
         noun = head.text.lower()
         furthest = max(index - NOUN_REACH, 0)
@@ -377,8 +400,8 @@ class _Sentence:
             if word in DETERMINERS:
                 determiner = "a" if word == "an" else word
                 return Candidate(
-                    token.start,
-                    head.end,
+                    start=token.start,
+                    end=head.end,
                     root=head.start,
                     sentence=self.number,
                     token=first,
@@ -393,11 +416,13 @@ class _Sentence:
         return None
 
     def _is_subject(self, first: int, after: int) -> bool:
-        """Whether a candidate opens a clause, and neither owns something nor is a possessive.
+        """Whether a candidate is likely the subject of a clause.
+
+        It opens the clause, and is neither followed by "'s" nor a possessive itself.
 
         Args:
-            first: its first token.
-            after: the first token behind it.
+            first: index of its first token.
+            after: index of the first token behind it.
         """
         before = self._word(first - 1).lower()
         opens_clause = not before or not before[0].isalnum() or before in CLAUSE_WORDS
@@ -407,6 +432,7 @@ class _Sentence:
 
 
 def _is_capitalised(token: Token) -> bool:
+    """Whether a token begins with a capital letter."""
     return token.text[0].isupper() and token.text[0].isalpha()
 
 
@@ -419,7 +445,11 @@ def _is_abbreviation(word: str) -> bool:
 def is_object(text: str, candidate: Candidate) -> bool:
     """Whether a pronoun is the object of its clause.
 
-    "Her" owns what follows where that may be a noun or an adjective.
+    "Her" may be a possessive: it is no object where a noun or an adjective may follow.
+
+    Args:
+        text: in which the pronoun stands.
+        candidate: the pronoun.
     """
     pronoun = candidate.words[0]
     if pronoun != "her":

@@ -64,7 +64,11 @@ class _Entity:
             self.sure = max(self.sure, mention.sure)
 
     def allows(self, gender: str | None) -> bool:
-        """Whether a mention of a gender may be of it; an entity of open gender is one person."""
+        """Whether a mention of ``gender`` may be of the entity.
+
+        A mention of unknown gender always may. An entity of unknown gender is taken for one person,
+        so that no plural mention may be of it.
+        """
         if gender is None:
             return True
         if self.gender is None:
@@ -74,7 +78,7 @@ class _Entity:
 
 @dataclass(frozen=True)
 class _NameResolver:
-    """What resolvers without a model share.
+    """Base of the resolvers without a model, which find persons by their names.
 
     Attributes:
         first_names: MALE or FEMALE by first name in lower case; finds names of persons, and may
@@ -86,10 +90,11 @@ class _NameResolver:
     )
 
     def header(self) -> Mapping[str, str]:
+        """The resolver's settings, and the length of its list of first names."""
         return {"resolver": signature(self), "first_names": str(len(self.first_names))}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Mentions of each text, by place."""
+        """Mentions of each text, in the order of their start."""
         all_mentions = []
         for text in texts:
             mentions = self._resolve(text)
@@ -131,7 +136,7 @@ class RuleResolver(_NameResolver):
                 entity = _Entity(len(entities))
                 entities.append(entity)
             entity.add(candidate)
-        # 2. Pronouns that come before their name.
+        # 2. Pronouns that come before their name; entities that they leave have no mentions.
         _resolve_forwards(entities)
         # 3. A group counts where it is mentioned again.
         mentions = []
@@ -156,7 +161,11 @@ class RuleResolver(_NameResolver):
         return None
 
     def _is_noun_again(self, candidate: Candidate, entity: _Entity) -> bool:
-        """Whether a noun with a definite determiner was mentioned a few sentences back."""
+        """Whether a noun mentions an entity again: "the king" after "a king" or "the king".
+
+        The noun must not stand with "a", and the earlier mention must be of the last few sentences,
+        with "a" or the same determiner.
+        """
         determiner, noun = candidate.words
         if determiner == "a":
             return False
@@ -171,7 +180,10 @@ class RuleResolver(_NameResolver):
     def _of_pronoun(
         self, text: str, pronoun: Candidate, entities: Sequence[_Entity]
     ) -> _Entity | None:
-        """The preferred entity of those that a pronoun may mean; the more recent one on a tie."""
+        """The preferred entity of those that a pronoun may mean; the more recent one on a tie.
+
+        None where it may mean no earlier entity.
+        """
         possible = [entity for entity in entities if self._may_mean(text, pronoun, entity)]
         possible.sort(key=lambda entity: entity.mentions[-1].start, reverse=True)
         best: _Entity | None = None
@@ -184,12 +196,16 @@ class RuleResolver(_NameResolver):
         return best
 
     def _may_mean(self, text: str, pronoun: Candidate, entity: _Entity) -> bool:
-        """Whether an entity is near, of the pronoun's gender, and allowed by grammar."""
+        """Whether a pronoun may mean an entity: it is near, agrees in gender, and grammar allows it.
+
+        Nearness and grammar are judged by the entity's last mention.
+        """
         last = entity.mentions[-1]
         reflexive = pronoun.words[0] in persons.REFLEXIVES
         sentences_back = 0 if reflexive else self.sentences_back
         if last.sentence < pronoun.sentence - sentences_back or not entity.allows(pronoun.gender):
             return False
+        # no mention means a pronoun within itself, as in "his mother"
         if last.start <= pronoun.start < last.end:
             return False
         # "Ann saw her": an object is not the subject of its own clause, unless it is reflexive
@@ -199,7 +215,13 @@ class RuleResolver(_NameResolver):
         return not persons.is_object(text, pronoun)
 
     def _preference(self, pronoun: Candidate, rank: int, entity: _Entity) -> float:
-        """How likely a pronoun means an entity that ``rank`` others were mentioned after."""
+        """A score, higher where the pronoun likelier means the entity.
+
+        Args:
+            pronoun: the pronoun.
+            rank: how many other possible entities were mentioned more recently.
+            entity: the possible antecedent.
+        """
         last_sentence = entity.mentions[-1].sentence
         in_last_sentence = [m for m in entity.mentions if m.sentence == last_sentence]
         is_subject = any(mention.subject for mention in in_last_sentence)
@@ -218,17 +240,23 @@ def _is_group_again(group: Candidate, entity: _Entity) -> bool:
 
 
 def _as_mention(candidate: Candidate, entity: _Entity) -> Mention:
-    """A candidate as a mention of its entity; a name counts where it is likely a person's."""
-    named = candidate.kind in {NAME, GROUP} and entity.sure >= persons.LIKELY
+    """A candidate as a mention of its entity, named where it is likely a person's name."""
+    is_name = candidate.kind in {NAME, GROUP}
     return Mention(
-        candidate.start, candidate.end, entity.number, named, candidate.root, entity.gender
+        start=candidate.start,
+        end=candidate.end,
+        entity=entity.number,
+        named=is_name and entity.sure >= persons.LIKELY,
+        root=candidate.root,
+        gender=entity.gender,
     )
 
 
 def _of_name(name: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
-    """The entity of a name, among those whose gender it may have.
+    """The earlier entity that a name mentions again, among those of fitting gender; None: a new one.
 
-    That is the last one of the very name, else of those of a like name the one mentioned last.
+    That is the newest entity of exactly this name. Where there is none, it is the one mentioned last
+    among those with a similar name ("Ann Lee" and "Lee").
     """
     fitting = [entity for entity in entities if entity.allows(name.gender)]
     for entity in reversed(fitting):
@@ -242,7 +270,14 @@ def _of_name(name: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
 
 
 def _may_be_one_person(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Whether one name may be a part of the other, or have its initial."""
+    """Whether two names may be one person's.
+
+    One word may be the first or last word of the other name, which is longer. Of two longer names
+    the last words agree, and the first words do or have an initial in common.
+
+    Args:
+        first, second: words of the names, in lower case.
+    """
     short, long = sorted((first, second), key=len)
     if len(short) == 1:
         (word,) = short
@@ -254,7 +289,14 @@ def _may_be_one_person(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:
-    """A pronoun that starts an entity is of the first new name after it in its sentence."""
+    """Merge each entity that starts with a pronoun into the first new name after it in its sentence.
+
+    As in "When she came home, Ann slept". A name is new if its entity has no mention before the
+    pronoun. Entities are changed in place; a merged one has no mentions left.
+
+    Args:
+        entities: with one mention or more each.
+    """
     for entity in entities:
         first = entity.mentions[0]
         if first.kind != PRONOUN:
@@ -262,6 +304,7 @@ def _resolve_forwards(entities: list[_Entity]) -> None:
         target = _next_named(first, entities)
         if target is None or target is entity:
             continue
+        # the name is new: its entity was never mentioned before the pronoun
         if min(mention.start for mention in target.mentions) > first.start:
             target.mentions.extend(entity.mentions)
             target.gender = target.gender or entity.gender
@@ -270,7 +313,7 @@ def _resolve_forwards(entities: list[_Entity]) -> None:
 
 
 def _next_named(pronoun: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
-    """The entity of the first name after a pronoun in its sentence that may be its own."""
+    """The entity of the first name after a pronoun in its sentence that agrees in gender, or None."""
     nearest: tuple[int, _Entity] | None = None
     for entity in entities:
         if not entity.allows(pronoun.gender):
@@ -301,13 +344,21 @@ def read(
         subject: gain of an antecedent that is a subject; 0 leaves recency alone, as the synthetic
             world's pronouns have it.
     """
+    # without a preference for subjects there is none for parallel ones
     resolver = RuleResolver(subject=subject, parallel=min(subject, RuleResolver.parallel))
-    return read_with(resolver, documents, splits, singletons, film_filter, keep_text)
+    return read_with(
+        resolver,
+        documents=documents,
+        splits=splits,
+        singletons=singletons,
+        film_filter=film_filter,
+        keep_text=keep_text,
+    )
 
 
 @dataclass(frozen=True)
 class NearestResolver(_NameResolver):
-    """The nearest mention, whatever its gender.
+    """A baseline that takes the nearest mention, whatever its gender.
 
     Names are of one entity where one contains the other's words. A pronoun is of the entity that
     was mentioned last. A plural pronoun starts an entity of its own, which later plural pronouns
@@ -315,7 +366,7 @@ class NearestResolver(_NameResolver):
     """
 
     def _resolve(self, text: str) -> list[Mention]:
-        """Mentions of a text from left to right, each of the entity that is nearest."""
+        """Mentions of a text from left to right, each of the nearest entity that may be meant."""
         mentions: list[Mention] = []
         name_words: list[set[str]] = []  # of each entity
         latest_singular: int | None = None
@@ -337,24 +388,35 @@ class NearestResolver(_NameResolver):
                 latest_plural = entity
             else:
                 latest_singular = entity
-            # 3. What it is called.
+            # 3. A name adds its words to the entity.
             named = False
             gender = None
             if candidate.kind == NAME:
                 name_words[entity].update(candidate.words)
                 named = candidate.sure >= persons.LIKELY
                 gender = candidate.gender
-            mentions.append(
-                Mention(candidate.start, candidate.end, entity, named, candidate.root, gender)
+            mention = Mention(
+                start=candidate.start,
+                end=candidate.end,
+                entity=entity,
+                named=named,
+                root=candidate.root,
+                gender=gender,
             )
+            mentions.append(mention)
         return mentions
 
 
 def _last_of_like_name(words: set[str], name_words: Sequence[set[str]]) -> int | None:
-    """The last entity that has all words of a name, or only words of it."""
+    """The newest entity whose name's words hold all words of a name, or are all among them.
+
+    Args:
+        words: of the name, in lower case.
+        name_words: all words of each entity's names; empty for an entity of pronouns.
+    """
     for entity in reversed(range(len(name_words))):
-        known_words = name_words[entity]
-        if known_words and (words <= known_words or known_words <= words):
+        entity_words = name_words[entity]
+        if entity_words and (words <= entity_words or entity_words <= words):
             return entity
     return None
 
@@ -367,7 +429,13 @@ def read_nearest(
     film_filter: str | None = None,
 ) -> Predictions:
     """Chains of persons by the nearest mention; the arguments are those of :func:`read_with`."""
-    return read_with(NearestResolver(), documents, splits, singletons, film_filter)
+    return read_with(
+        NearestResolver(),
+        documents=documents,
+        splits=splits,
+        singletons=singletons,
+        film_filter=film_filter,
+    )
 
 
 @dataclass(frozen=True)
@@ -384,6 +452,7 @@ class FcorefResolver:
     checkpoint: str
 
     def header(self) -> Mapping[str, str]:
+        """The checkpoint, and the versions of the packages that decide the clusters."""
         versions = {}
         for name in FCOREF_PACKAGES:
             try:
@@ -412,7 +481,14 @@ class FcorefResolver:
 def _mentions_of_clusters(
     text: str, clusters: Sequence[Sequence[tuple[int, int]]]
 ) -> list[Mention]:
-    """Mentions by place; those that hold the head word of a person's name are named."""
+    """The mentions of clusters, in the order of their start.
+
+    A mention is named where it holds the head word of a likely person's name.
+
+    Args:
+        text: in which they stand.
+        clusters: half-open character spans of each entity's mentions.
+    """
     heads = []
     for candidate in candidates(text, persons.FIRST_NAMES):
         if candidate.kind == NAME and candidate.sure >= persons.LIKELY:
@@ -469,6 +545,9 @@ def read_fcoref(
 
 
 def patch_tied_weights(model_class: type) -> None:
-    """Give a model class of transformers 4 what transformers 5 reads while loading."""
+    """Set the attribute of a model class that transformers 5 needs in loading, where it has none.
+
+    F-coref's class was written for transformers 4; it has no tied weights.
+    """
     if not hasattr(model_class, "all_tied_weights_keys"):
         model_class.all_tied_weights_keys = {}  # type: ignore[attr-defined]

@@ -64,14 +64,16 @@ class TokenStream(NamedTuple):
 
 
 class Packing:
-    """How forms and relabelled entities become codes, and codes keys.
+    """The layout of a window of symbols in one integer, its key.
 
-    A key holds codes side by side, the latest lowest.
+    A symbol's code is 1 + its form's row times ``stride`` + its label: 0 for no entity, else 1 + the
+    entity's number in the window. Code 0 is an unknown symbol or an empty place. A key holds codes
+    of ``bits`` bits side by side, the latest symbol lowest.
 
     Attributes:
         order: symbols in a window.
         padding: begin symbols put before a chain; further places stay empty.
-        stride: codes per form: no entity, or the first, second, ... entity of the window.
+        stride: codes per form: no entity, or one of up to ``order`` entities of the window.
         begin: code of the begin symbol, the largest: n-grams with it sort last.
         bits: of a code.
     """
@@ -90,7 +92,7 @@ class Packing:
             )
 
     def mask(self, order: int) -> int:
-        """Keeps the last ``order`` codes of a key."""
+        """The bits of the last ``order`` codes: ``key & mask(n)`` is the key of an n-gram."""
         return (1 << (self.bits * order)) - 1
 
     def names(self, key: int, forms: Sequence[str]) -> tuple[str, ...]:
@@ -125,7 +127,7 @@ def split_symbol(symbol: str) -> tuple[str, str | None]:
 
 
 def form_vocabulary(chains: Sequence[Chain]) -> tuple[str, ...]:
-    """Forms in alphabetical order."""
+    """The distinct forms of chains' symbols, in alphabetical order."""
     symbols: set[str] = set()
     for chain in chains:
         symbols.update(chain.symbols)
@@ -133,7 +135,7 @@ def form_vocabulary(chains: Sequence[Chain]) -> tuple[str, ...]:
 
 
 def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStream:
-    """Tokens of chains, one chain after another; invalid ones keep a length of zero.
+    """Form and entity of each token of chains; an invalid chain has no tokens.
 
     Args:
         chains: of mentions and stops.
@@ -152,10 +154,12 @@ def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStrea
     form_and_entity = np.empty((len(numbers), 2), dtype=np.int32)
     for symbol, number in numbers.items():
         form, entity = split_symbol(symbol)
+        # a new entity gets the next number from 0; the entry of None is not counted
         entity_number = entities.setdefault(entity, len(entities) - 1)
         form_and_entity[number] = forms.get(form, -1), entity_number
     # 3. Those of each token, and where its chain begins.
-    rows = np.fromiter(map(numbers.__getitem__, symbols), np.int64, len(symbols))
+    symbol_numbers = (numbers[symbol] for symbol in symbols)
+    rows = np.fromiter(symbol_numbers, np.int64, len(symbols))
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     return TokenStream(form_and_entity[rows, 0], form_and_entity[rows, 1], starts, lengths)
 
@@ -211,12 +215,12 @@ class NgramCounts(NamedTuple):
 
 
 class Discounting(NamedTuple):
-    """What is taken off counts, and what it leaves to symbols that were never met.
+    """The discounts of counts, and the probabilities that they leave to symbols never met.
 
     Attributes:
         discounts: of each order, of counts 1, 2, ...; the last one is that of all larger counts.
         base: probability of each symbol below order 1.
-        log_unknown: log probability of a symbol that was never met.
+        log_unknown: log probability of a symbol that was never met, nats.
     """
 
     discounts: tuple[tuple[float, ...], ...]
@@ -258,13 +262,16 @@ class _NgramScores(
         return person_chains(chains_by_rules(documents))
 
     def spans(self, document: Document, unit: Any, values: np.ndarray) -> Spans:
-        """Of each mention its head word or pronoun; of a sentence's stop the whole sentence."""
+        """The span of each symbol in ``document.text``.
+
+        A mention's is its head word or pronoun, a stop's the sentence that it opens.
+        """
         # chains are of texts without the blanks around them
         offset = len(document.text) - len(document.text.lstrip())
         sentence_ends = dict(sentences(document.text))
         spans = []
         for start, end in unit.spans[: len(values)]:
-            if start == end:
+            if start == end:  # a stop
                 start += offset
                 spans.append((start, sentence_ends.get(start, start + 1)))
             else:
@@ -274,20 +281,24 @@ class _NgramScores(
     @property
     def packing(self) -> Packing:
         """How windows of this critic's forms become keys."""
-        return Packing(self.order, len(self.forms), self.order - 1 if self.raw else 1)
+        padding = self.order - 1 if self.raw else 1
+        return Packing(self.order, len(self.forms), padding)
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The fitted n-grams by hash, made when something is scored first."""
+        """The hash table of the fitted n-grams, made when something is scored for the first time.
+
+        int64 (slots, 3), as :func:`longform.critics.coreference.ngrams.hashed` makes it.
+        """
         return _compiled().hashed(self.orders)
 
     def window(self, key: int) -> tuple[str, ...]:
-        """The symbols of a window, earliest first."""
+        """The ``order`` symbols of a window's key, earliest first; empty places are unknown."""
         names = self.packing.names(key, self.forms)
         return (UNKNOWN_NAME,) * (self.order - len(names)) + names
 
     def fit_units(self, real: Sequence[Chain]) -> Self:
-        """A critic with the n-grams of the valid chains.
+        """Count the n-grams of the valid chains, and estimate their probabilities.
 
         Args:
             real: chains of mentions of real texts.
@@ -300,7 +311,7 @@ class _NgramScores(
         return unfitted.fit_tokens(unfitted.read(real))
 
     def fit_tokens(self, tokens: TokenStream) -> Self:
-        """As :meth:`fit_units`, from tokens read with this critic's ``forms``."""
+        """Do as :meth:`fit_units`, from tokens that were read with this critic's ``forms``."""
         if not len(tokens.forms):
             raise InputError(
                 f"{type(self).__name__}: no token in the real chains; "
@@ -335,7 +346,8 @@ class _NgramScores(
         """
         packing = self.packing
         windows, window_counts = np.unique(keys, return_counts=True)
-        # 1. Windows by their length: shorter ones begin a chain.
+        # 1. Windows by their length: shorter ones begin a chain. A key of n codes is at least
+        #    2^(bits (n - 1)), so ascending keys are sorted by length.
         smallest_keys = [1 << (packing.bits * length) for length in range(packing.order)]
         first_of_length = np.searchsorted(windows, smallest_keys)
         full = slice(first_of_length[-1], None)
@@ -346,9 +358,10 @@ class _NgramScores(
         for n in range(packing.order - 1, 0, -1):
             shorter, suffix = np.unique(ngrams & packing.mask(n), return_inverse=True)
             orders.append(NgramCounts(ngrams, counts, suffix))
+            # raw counts are added up; without weights each distinct predecessor counts once
             weights = counts if self.raw else None
             summed = np.bincount(suffix, weights, len(shorter)).astype(np.int64)
-            # n-grams that begin a chain keep their raw counts
+            # n-grams that begin a chain have no predecessor, and keep their raw counts
             begins_chain = slice(first_of_length[n - 1], first_of_length[n])
             ngrams = np.concatenate([shorter, windows[begins_chain]])
             counts = np.concatenate([summed, window_counts[begins_chain]])
@@ -358,7 +371,7 @@ class _NgramScores(
 
     @abstractmethod
     def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
-        """What is taken off counts.
+        """The discounts of each order's counts, and the probability of an unknown symbol.
 
         Args:
             counts: of the n-grams of each order, from 1 up.
@@ -386,13 +399,17 @@ class _NgramScores(
         return _compiled().scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
     def part_values(self, units: Sequence[Chain]) -> list[np.ndarray]:
-        """Log probability of each symbol in nats, an array for each unit."""
+        """Log probability of each symbol of each chain, nats, (symbols,)."""
         tokens = self.read(self.judged(units))
         ends = np.cumsum(tokens.lengths)
+        # the slice is for no units at all, of which np.split makes one empty part
         return np.split(self.score_tokens(tokens), ends[:-1])[: len(units)]
 
     def sufficient_statistics(self, units: Sequence[Chain]) -> SufficientStatistics:
-        """Per unit: log probability, tokens scored, unknown ones among them, exclusion."""
+        """A row a chain, its columns ``COLUMNS``.
+
+        They are the log probability (nats), tokens scored, unknown ones among them, and exclusion.
+        """
         tokens = self.read(self.judged(units))
         keys = window_keys(tokens, self.packing)
         unit_of_token = np.repeat(np.arange(len(units)), tokens.lengths)
@@ -426,19 +443,21 @@ def fitted_order(
         The fitted order, and its probabilities, (n-grams,).
     """
     keys, counts, suffix = ngram_counts
-    # 1. How often each context occurs, and what is taken off its n-grams.
+    # 1. c(h) of each context, and the discount D of each n-gram. ``context`` is the row of each
+    #    n-gram's context h, whose key lacks the last (lowest) code.
     context_keys, context = np.unique(keys >> bits, return_inverse=True)
-    total = np.bincount(context, counts)
+    context_counts = np.bincount(context, counts)
     discount_of_count = np.array([0.0, *discount])
-    taken = discount_of_count[np.minimum(counts, len(discount))]
-    # 2. What a context gives to the order below; of a single discount as a product, which rounds
-    #    once, where a sum rounds for each n-gram.
+    discounts = discount_of_count[np.minimum(counts, len(discount))]
+    # 2. The back-off weight gamma(h) of each context; of a single discount as a product, which
+    #    rounds once, where a sum rounds for each n-gram.
     if len(discount) == 1:
-        weight = discount[0] * np.bincount(context) / total
+        weight = discount[0] * np.bincount(context) / context_counts
     else:
-        weight = np.bincount(context, taken) / total
-    # 3. What is left of each n-gram, and its part of what the context gives.
-    probabilities = (counts - taken) / total[context] + weight[context] * lower[suffix]
+        weight = np.bincount(context, discounts) / context_counts
+    # 3. The discounted share of each n-gram, plus its share of the context's weight.
+    probabilities = (counts - discounts) / context_counts[context]
+    probabilities = probabilities + weight[context] * lower[suffix]
     with np.errstate(divide="ignore"):
         order = NgramOrder(keys, np.log(probabilities), context_keys, np.log(weight))
     return order, probabilities
@@ -457,7 +476,7 @@ class ReleasedCoreference(_NgramScores, recorded_as="MentionCritic"):
     raw: ClassVar[bool] = True
 
     def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
-        """The discount of each order; unknown symbols have a probability of their own."""
+        """One discount an order, none for unigrams; unknown symbols have a fixed probability."""
         discounts = [(0.0,)]
         for order_counts in counts[1:]:
             discounts.append((absolute_discount(order_counts),))
@@ -477,18 +496,18 @@ class Coreference(_NgramScores, recorded_as="KneserNeyCritic"):
     raw: ClassVar[bool] = False
 
     def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
-        """Three discounts of each order, and the share that is left for unknown symbols.
+        """Three discounts of each order, and the probability that they leave to unknown symbols.
 
         Args:
             counts: of the n-grams of each order, unigrams first.
         """
         discounts = tuple(map(modified_discounts, counts))
-        # what is taken off the unigrams is shared by all symbols and the unseen one
+        # the mass taken off unigrams is divided evenly among all symbols and the unseen one
         unigrams = counts[0]
         discount_of_count = np.array([0.0, *discounts[0]])
-        taken = discount_of_count[np.minimum(unigrams, 3)]
+        unigram_discounts = discount_of_count[np.minimum(unigrams, 3)]
         num_symbols = len(unigrams) + 1
-        unknown = float(taken.sum() / unigrams.sum()) / num_symbols
+        unknown = float(unigram_discounts.sum() / unigrams.sum()) / num_symbols
         log_unknown = math.log(unknown) if unknown else -math.inf
         return Discounting(discounts, 1.0 / num_symbols, log_unknown)
 
@@ -497,9 +516,9 @@ class Coreference(_NgramScores, recorded_as="KneserNeyCritic"):
 class _RandomMentions(_NgramScores):
     """The same critic on symbols drawn at random: the chance row of a table of Latent PPL.
 
-    A text has as many as it has of its own, each with its share among the training chains: mentions
-    that are no likelier than these tell of no persons. A symbol of the valid training chains is
-    drawn whole, with its entity's number, and sentence stops are among the symbols.
+    A text's own symbols, sentence stops among them, are replaced by as many draws from all symbols
+    of the valid training chains, each whole with its entity's number. A text whose mentions score
+    no better than these has no chains of persons to speak of.
     """
 
     symbols: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
@@ -539,14 +558,17 @@ class RandomKneserNeyCritic(_RandomMentions, Coreference):
 
 
 def _num_with_count(counts: np.ndarray, count: int) -> int:
-    """How many distinct n-grams occur so often."""
+    """How many distinct n-grams occur exactly ``count`` times; ``counts`` is (n-grams,)."""
     return int(np.sum(counts == count))
 
 
 def absolute_discount(counts: np.ndarray) -> float:
-    r"""$n_1 / (n_1 + 2 n_2)$ over distinct n-grams; one half where none occurs once.
+    r"""The discount of one order: $n_1 / (n_1 + 2 n_2)$ (Ney, Essen and Kneser 1994).
 
-    Ney, Essen and Kneser 1994.
+    $n_j$ distinct n-grams occur j times; it is one half where none occurs once.
+
+    Args:
+        counts: of each distinct n-gram, (n-grams,).
     """
     once = _num_with_count(counts, 1)
     twice = _num_with_count(counts, 2)
@@ -556,10 +578,14 @@ def absolute_discount(counts: np.ndarray) -> float:
 
 
 def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
-    """$D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$.
+    """The discounts of one order for counts of 1, of 2, and of 3 or more.
 
-    Chen and Goodman 1998, eq. 26. ``FALLBACK`` where a count of counts is missing, or a discount is
-    negative, which the first never is.
+    $D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$, where $n_j$
+    distinct n-grams occur j times (Chen and Goodman 1998, eq. 26). ``FALLBACK`` where $n_1$, $n_2$ or
+    $n_3$ is 0, or a discount is negative, which the first never is.
+
+    Args:
+        counts: of each distinct n-gram, (n-grams,).
     """
     n1, n2, n3, n4 = (_num_with_count(counts, j) for j in (1, 2, 3, 4))
     if not (n1 and n2 and n3):
