@@ -318,14 +318,19 @@ def test_texts_without_words_are_not_given_to_the_model():
 
 @pytest.mark.parametrize(("subject", "parallel"), [(0.6, 0.3), (0.0, 0.0), (0.2, 0.2)])
 def test_without_a_gain_of_subjects_there_is_none_of_parallel_ones(subject, parallel, monkeypatch):
-    given = []
-    monkeypatch.setattr(rules, "read_with", lambda *rest: given.append(rest))
+    calls = []
+    monkeypatch.setattr(
+        rules, "read_with", lambda resolver, **settings: calls.append((resolver, settings))
+    )
     rules.read(documents="d", splits="s", subject=subject)
-    ((resolver, *rest),) = given
-    assert (resolver.subject, resolver.parallel) == (subject, parallel)
-    assert rest == ["d", "s", False, None, False]
     rules.read_nearest(documents="d", splits="s", singletons=True, film_filter="paper")
-    assert given[1][1:] == ("d", "s", True, "paper") and isinstance(given[1][0], NearestResolver)
+    (by_rules, rule_settings), (by_nearest, nearest_settings) = calls
+    assert (by_rules.subject, by_rules.parallel) == (subject, parallel)
+    texts = {"documents": "d", "splits": "s"}
+    defaults = {"singletons": False, "film_filter": None, "keep_text": False}
+    assert rule_settings == {**texts, **defaults}
+    assert isinstance(by_nearest, NearestResolver)
+    assert nearest_settings == {**texts, "singletons": True, "film_filter": "paper"}
 
 
 @pytest.mark.parametrize(

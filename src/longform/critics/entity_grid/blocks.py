@@ -22,9 +22,9 @@ class BlockedGrid(Unit):
 
     Attributes:
         blocks: how many there are.
-        cells: a column for each entity of each block, as each is read by itself: uint8 (BLOCK,
-            columns).
-        owners: the block of each column, int64 (columns,).
+        cells: the roles in a block of one entity that it mentions, a column for each such pair:
+            uint8 (BLOCK, columns).
+        owners: the number of each column's block in the text, int64 (columns,).
     """
 
     blocks: int
@@ -33,11 +33,12 @@ class BlockedGrid(Unit):
 
 
 def in_blocks(grid: Grid) -> BlockedGrid:
-    """A grid's blocks; sentences that are left over belong to none."""
+    """Cut a grid (sentences, entities) into blocks; sentences after the last whole block are lost."""
     blocks = len(grid.cells) // BLOCK
     cells = grid.cells[: blocks * BLOCK].reshape(blocks, BLOCK, len(grid.entities))
-    mentioned = (cells != ABSENT).any(axis=1)
-    owners, entities = np.nonzero(mentioned)
+    # each entity that each block mentions becomes a column
+    is_mentioned = (cells != ABSENT).any(axis=1)
+    owners, entities = np.nonzero(is_mentioned)
     columns = cells[owners, :, entities].T
     return BlockedGrid(grid.unit_id, grid.split, blocks, columns, owners)
 
@@ -64,10 +65,11 @@ class BlockedEntityGrid(
     roles: EntityGrid = field(default_factory=EntityGrid)
 
     def read_texts(self, documents: Sequence[Document]) -> list[BlockedGrid]:
+        """The grid of each text, cut into blocks."""
         return [in_blocks(grid) for grid in self.roles.read_texts(documents)]
 
     def spans(self, document: Document, unit: BlockedGrid, values: np.ndarray) -> Spans:
-        """Those of the sentences; a text's blocks are its first ones."""
+        """The spans of the sentences in blocks, which are the text's first ones."""
         return sentences(document.text)[: len(values)]
 
     def fit_units(self, real: Sequence[BlockedGrid]) -> "BlockedEntityGrid":
@@ -82,7 +84,7 @@ class BlockedEntityGrid(
         return replace(self, roles=self.roles.fit_units([_side_by_side(real)]))
 
     def sufficient_statistics(self, units: Sequence[BlockedGrid]) -> SufficientStatistics:
-        """Columns logprob, cells and excluded (no block with nouns), a row per text."""
+        """A row a text: summed ``logprob`` (nats), ``cells``, ``excluded`` (no block with nouns)."""
         columns = np.array([len(unit.owners) for unit in units], dtype=np.int64)
         text_of_column = np.repeat(np.arange(len(units)), columns)
         column_log_probs = self._log_probs(units).sum(axis=0)
@@ -94,10 +96,10 @@ class BlockedEntityGrid(
         )
 
     def part_values(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
-        """Log-probability of each sentence of the blocks, the sum of its cells.
+        """Log-probability of each sentence of the blocks, the sum of its cells, nats.
 
         Returns:
-            Of each text float64 (sentences,), nan in a block without nouns.
+            For each text float64 (sentences,), nan in a block without nouns.
         """
         values = []
         for unit in units:
@@ -108,7 +110,11 @@ class BlockedEntityGrid(
         return values
 
     def _log_probs(self, units: Sequence[BlockedGrid]) -> np.ndarray:
-        """Of each cell of all blocks, float64 (BLOCK, columns)."""
+        """Log-probability of the role in each cell, nats, float64 (BLOCK, columns).
+
+        Args:
+            units: whose columns stand side by side, text after text.
+        """
         grid = _side_by_side(units)
         if grid.empty:
             return np.zeros((BLOCK, 0))
@@ -116,7 +122,10 @@ class BlockedEntityGrid(
 
 
 def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:
-    """The columns of all texts as those of one."""
+    """One grid (BLOCK, columns) with the columns of all texts' blocks, text after text.
+
+    As entities they have no names.
+    """
     cells = [np.zeros((BLOCK, 0), dtype=np.uint8)]
     for unit in units:
         cells.append(unit.cells)

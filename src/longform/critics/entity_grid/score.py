@@ -28,7 +28,7 @@ from longform.text.sentences import sentences
 
 units_from_predictions = grids_from_predictions
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
-EDGE = 4
+EDGE = 4  # code of the fifth symbol: the text's end, and in contexts its start
 MAX_HISTORY = 6
 LONGEST_TRANSITION = 6
 MACHINE_ITERATIONS = 20_000
@@ -72,10 +72,11 @@ class EntityGrid(
             )
 
     def read_texts(self, documents: Sequence[Document]) -> list[Grid]:
+        """The grid of each text, by rules for nouns and roles."""
         return grids_of_texts(documents, self.lexicon)
 
     def spans(self, document: Document, unit: Grid, values: np.ndarray) -> Spans:
-        """Those of the sentences, which are the rows of the grid."""
+        """The span of each sentence; sentences are the rows of the grid."""
         return sentences(document.text)[: len(values)]
 
     def fit_units(self, real: Sequence[Grid]) -> "EntityGrid":
@@ -98,7 +99,7 @@ class EntityGrid(
         return replace(self, log_probs=np.log(probabilities))
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        """Summed log-probability and cells of each text; an empty grid is excluded."""
+        """A row a text: summed ``logprob`` (nats), ``cells``, and ``excluded`` for an empty grid."""
         rows = []
         for log_probs in self.part_values(units):
             rows.append((float(log_probs.sum()), log_probs.size, not log_probs.size))
@@ -112,7 +113,7 @@ class EntityGrid(
             orders: a permutation of the sentences in each row, int (orders, sentences).
 
         Returns:
-            float64 (orders,), nan for an empty grid.
+            Mean log-probability of a cell, nats, float64 (orders,); nan for an empty grid.
         """
         if unit.empty:
             return np.full(len(orders), np.nan)
@@ -120,7 +121,10 @@ class EntityGrid(
         return self._fitted()[codes].mean(axis=(1, 2))
 
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Log-probability of each cell, float64 (sentences, entities); (0, 0) for an empty grid."""
+        """Log-probability of the role in each cell, nats, float64 (sentences, entities).
+
+        An empty grid has (0, 0).
+        """
         log_probs = self._fitted()
         cells = []
         for grid in units:
@@ -132,7 +136,10 @@ class EntityGrid(
         return cells
 
     def _fitted(self) -> np.ndarray:
-        """Log-probabilities by the codes of :meth:`_codes`. Raises InputError: not fitted."""
+        """The fitted log-probabilities, flat: index them by the codes of :meth:`_codes`.
+
+        Raises InputError: not fitted.
+        """
         if not self.log_probs.size:
             raise InputError(
                 "entity grid: not fitted yet; "
@@ -141,15 +148,16 @@ class EntityGrid(
         return self.log_probs.ravel()
 
     def _codes(self, cells: np.ndarray, end: bool = False) -> np.ndarray:
-        """Index of (history, symbol) for every cell.
+        """The row of ``log_probs``, flat, for every cell: its role after the entity's earlier ones.
 
         Args:
             cells: roles, (texts, sentences, entities).
-            end: whether the end of the text is a symbol as well.
+            end: whether the end of the text is predicted too, as a last row; in fitting it is.
 
         Returns:
             int64 (texts, sentences [+ 1], entities).
         """
+        # start symbols before the first sentence, so that it has a full history
         before_and_after = (self.history, int(end))
         padding = ((0, 0), before_and_after, (0, 0))
         padded = np.pad(cells.astype(np.int64), padding, constant_values=EDGE)
@@ -157,12 +165,14 @@ class EntityGrid(
 
 
 def window_codes(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
-    """A number for each run of ``length`` sentences' cells, the first cell its highest digit.
+    """Number each run of ``length`` successive cells of an entity, in base ``symbols``.
+
+    The run's first cell is the highest digit.
 
     Args:
-        cells: int (texts, sentences, entities), each below ``symbols``.
-        length: of a run.
-        symbols: how many a cell can have.
+        cells: int (texts, sentences, entities), each from 0 and below ``symbols``.
+        length: sentences of a run.
+        symbols: how many values a cell can have.
 
     Returns:
         int64 (texts, sentences - length + 1, entities).
@@ -188,14 +198,15 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
     lower = np.full(SYMBOLS, 1 / SYMBOLS)
     if counts.ndim > 1:
         lower = witten_bell(counts.sum(axis=0))
-    # 2. Each context's counts, and as much weight for the shorter context as it has kinds of
-    # followers.
-    kinds = (counts > 0).sum(axis=-1, keepdims=True)
-    weight = counts.sum(axis=-1, keepdims=True) + kinds
-    was_met = weight > 0
-    smoothed = (counts + kinds * lower) / np.where(was_met, weight, 1)
+    # 2. Each context's counts, and as much weight for the shorter context as it has different
+    #    followers; a context that was never met has the probabilities of the shorter one.
+    followers = (counts > 0).sum(axis=-1, keepdims=True)
+    total = counts.sum(axis=-1, keepdims=True) + followers
+    was_met = total > 0
+    smoothed = (counts + followers * lower) / np.where(was_met, total, 1)
     smoothed = np.where(was_met, smoothed, np.broadcast_to(lower, counts.shape))
-    # 3. A context that begins with two start symbols says no more than one with a single one.
+    # 3. Two start symbols at a context's beginning mean that the text begins, as one does: such a
+    #    context has the probabilities of the shorter one.
     if counts.ndim > 2:
         smoothed[EDGE, EDGE] = lower[EDGE]
     return smoothed
@@ -203,10 +214,10 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TransitionFeatures:
-    """What the ranking grid sees of a text: how frequent each transition of roles is.
+    """The features of the ranking grid: how frequent each transition of roles is in a text.
 
     Attributes:
-        lengths: of transitions; the papers tune up to 3 for ordering and 2 for summaries.
+        lengths: of transitions, sentences; the papers tune up to 3 for ordering, 2 for summaries.
         salience: entities with so many mentions are salient; 0 makes one class of all entities.
     """
 
@@ -228,7 +239,7 @@ class TransitionFeatures:
         return classes * transitions
 
     def names(self) -> list[str]:
-        """What each feature counts, such as ``salient S-`` or ``other OX-``."""
+        """The class and transition of each feature, such as ``salient S-`` or ``other OX-``."""
         classes = ("salient ", "other ") if self.salience else ("",)
         names: list[str] = []
         for prefix in classes:
@@ -285,7 +296,7 @@ def transition_shares(cells: np.ndarray, length: int) -> np.ndarray:
     kinds = len(ROLES) ** length
     if num_sentences < length or not entities:
         return np.zeros((orders, kinds))
-    # number the transitions of each order apart from those of the others, and count them at once
+    # each order's transitions get numbers of their own, so that one bincount counts all orders
     codes = window_codes(cells, length, len(ROLES))
     first_of_order = np.arange(orders)[:, None, None] * kinds
     counts = np.bincount((codes + first_of_order).ravel(), minlength=orders * kinds)
@@ -304,15 +315,15 @@ class GridRanker(
 ):
     """Linear ranking machine over transition frequencies.
 
-    A text's value is the product of its features and the weights. ``fit`` learns to tell real texts
-    from their own shuffles; ``fit_pairs`` is given what to rank.
+    A text's value is the product of its features and the weights. ``fit`` learns to rank real texts
+    above their own shuffles, ``fit_pairs`` from any pairs of a better and a worse text.
 
     Attributes:
-        features: what is seen of a text.
+        features: lengths and classes of the transitions whose frequencies are the features.
         penalty: C of the machine; 0 takes SVM-light's default, one over the mean squared norm of
             differences.
-        shuffles: per real text, that ``fit`` draws; at most 20 as in the papers.
-        name: of the draws.
+        shuffles: that ``fit`` draws of each real text; at most 20 as in the papers.
+        name: of the random stream that draws the shuffles.
         lexicon: as for :class:`EntityGrid`.
         weights: of the features, float64 (features,).
     """
@@ -325,17 +336,18 @@ class GridRanker(
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
     def read_texts(self, documents: Sequence[Document]) -> list[Grid]:
+        """The grid of each text, by rules for nouns and roles."""
         return grids_of_texts(documents, self.lexicon)
 
     def part_names(self, values: np.ndarray) -> Sequence[str]:
-        """The kinds of transition; none for an empty grid, which has no values."""
+        """The class and transition of each value; none for an empty grid, which has no values."""
         return self.features.names()[: len(values)]
 
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """What each kind of transition adds to the value.
 
         Returns:
-            Of each text float64 (features,), empty for an empty grid.
+            For each text float64 (features,), empty for an empty grid.
         """
         weights = self._fitted()
         values = []
@@ -347,7 +359,7 @@ class GridRanker(
         return values
 
     def fit_units(self, real: Sequence[Grid]) -> "GridRanker":
-        """Learn from each real text against its own shuffles.
+        """Learn to rank each real text above its own shuffles.
 
         Raises InputError: no text gives a pair.
         """
@@ -355,18 +367,24 @@ class GridRanker(
         for grid in real:
             own_order = np.arange(len(grid.cells))[None]
             rng = generator(self.name, grid.unit_id)
-            orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
+            orders = shuffled_orders(
+                task="block",
+                size=1,
+                keys=grid.sentence_keys,
+                shuffles=self.shuffles,
+                rng=rng,
+            )
             better = self.order_features(grid, own_order)
             worse = self.order_features(grid, orders)
             pairs.append((better, worse))
         return self.fit_pairs(pairs)
 
     def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":
-        """Learn which of two orders is the better one.
+        """Learn which of two orders of a text is the better one.
 
         Args:
-            pairs: of each document the features of better and of worse orders, (orders, features)
-                each, row against row; one row may face many.
+            pairs: for each document the features of better and of worse orders, (orders, features)
+                each, compared row by row; one better row may be compared with many worse ones.
 
         Raises:
             InputError: the features of no pair differ.
@@ -391,7 +409,7 @@ class GridRanker(
         return self.features.of_orders(unit, orders)
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        """The value of each text; an empty grid is excluded."""
+        """A row a text: its ``value``, ``texts`` (1), and ``excluded`` for an empty grid."""
         rows = []
         for values in self.part_values(units):
             rows.append((float(values.sum()), values.size > 0, not values.size))
@@ -407,6 +425,7 @@ class GridRanker(
         return self.features.of_orders(unit, orders) @ self._fitted()
 
     def _fitted(self) -> np.ndarray:
+        """The weights, (features,). Raises InputError: not fitted."""
         if not self.weights.size:
             raise InputError(
                 "grid ranker: not fitted yet; call fit(real texts) and use the critic it returns"
@@ -426,7 +445,7 @@ def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
     """
     from sklearn.svm import LinearSVC  # half a second, which the other critic here does not need
 
-    # a classifier wants two classes: every second difference is turned round
+    # a classifier needs two classes: every second difference is negated, and has class -1
     if len(differences) == 1:
         differences = np.repeat(differences, 2, axis=0)
     signs = np.where(np.arange(len(differences)) % 2 == 0, 1.0, -1.0)
@@ -442,5 +461,5 @@ def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
 
 
 def ranking(*, lengths: Sequence[int] = (2, 3), salience: int = 2) -> GridRanker:
-    """A ranking grid from plain settings; see :class:`TransitionFeatures`."""
+    """A ranking grid, not yet fitted, by the settings of :class:`TransitionFeatures`."""
     return GridRanker(TransitionFeatures(tuple(lengths), salience))

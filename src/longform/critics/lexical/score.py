@@ -40,13 +40,17 @@ class AdjacentSimilarity(
     blame=-1,
     needs="two sentences and a noun that the measure knows",
 ):
-    """What all lexical critics share; each says how alike the sentences of a unit are."""
+    """Base of the lexical critics: mean similarity of adjacent sentences.
+
+    A subclass defines the similarity of two sentences, by :meth:`sentence_matrices`.
+    """
 
     def read_texts(self, documents: Sequence[Document]) -> list[Grid]:
+        """The grid of each text; the critic's word net, if it has one, tells nouns."""
         return grids_of_texts(documents, getattr(self, "lexicon", None))
 
     def spans(self, document: Document, unit: Grid, values: np.ndarray) -> Spans:
-        """A pair stands at the second of its sentences."""
+        """The span of each pair of sentences: that of the second one."""
         return sentences(document.text)[1 : len(values) + 1]
 
     @abstractmethod
@@ -54,13 +58,13 @@ class AdjacentSimilarity(
         """Similarity of every two sentences, one float64 (sentences, sentences) per unit."""
 
     def unknown(self, unit: Grid) -> int:
-        """Entities of a unit that the measure knows nothing of."""
+        """How many entities (nouns) of a unit the measure has no entry for."""
         return 0
 
     def compares(self, unit: Grid) -> bool:
-        """Whether a unit has two sentences and a noun that the measure knows.
+        """Whether a unit has two sentences and a noun that the measure has an entry for.
 
-        Another one is set aside, not incoherent.
+        Any other unit is excluded: nothing says that it is incoherent.
         """
         if unit.empty or len(unit.cells) < 2:
             return False
@@ -69,14 +73,14 @@ class AdjacentSimilarity(
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,).
 
-        A value is nan where it is undefined; a unit that is set aside has none.
+        A value is nan where it is undefined; an excluded unit has none.
         """
         rows = [row for row, unit in enumerate(units) if self.compares(unit)]
         # all at once, as a measure may share work between units
         similarities = self.neighbours([units[row] for row in rows])
         values = [np.zeros(0)] * len(units)
-        for row, of_unit in zip(rows, similarities, strict=True):
-            values[row] = of_unit
+        for row, unit_similarities in zip(rows, similarities, strict=True):
+            values[row] = unit_similarities
         return values
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
@@ -91,10 +95,10 @@ class AdjacentSimilarity(
         return similarities
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        """A row for each text, in ``COLUMNS``.
+        """A row a text, its columns ``COLUMNS``.
 
-        The summed similarity, the adjacent pairs, those of them that have a sentence without nouns,
-        the unknown entities, and whether the text is set aside.
+        They are the summed similarity, the adjacent pairs, those of them with a sentence without
+        nouns (``bare``), the unknown entities, and whether the text is excluded.
         """
         rows: list[tuple[float, ...]] = []
         for unit, similarities in zip(units, self.part_values(units), strict=True):
@@ -115,7 +119,7 @@ class AdjacentSimilarity(
             orders: a permutation of the sentences in each row, int (orders, sentences).
 
         Returns:
-            float64 (orders,), nan for a text that is set aside.
+            Mean similarity of adjacent sentences, float64 (orders,); nan for an excluded text.
         """
         if not self.compares(unit):
             return np.full(len(orders), np.nan)
@@ -133,7 +137,7 @@ def present(unit: Grid) -> np.ndarray:
 
 
 def _divided(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Quotients, 0 where the denominator is."""
+    """Quotients of two arrays, 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)
 
 
@@ -147,7 +151,7 @@ class SharedNouns(AdjacentSimilarity, recorded_as="Overlap"):
     lexicon: Path | None = field(default=None, kw_only=True, metadata=READING)
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Overlap of every two sentences; 0 where both lack nouns."""
+        """Dice overlap of every two sentences, (sentences, sentences); 0 where both lack nouns."""
         matrices = []
         for unit in units:
             mentions = present(unit).astype(np.float64)
@@ -158,9 +162,9 @@ class SharedNouns(AdjacentSimilarity, recorded_as="Overlap"):
         return matrices
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """As the matrices' first diagonals, without the matrices.
+        """Dice overlap of each sentence with the next one, float64 (sentences - 1,).
 
-        A book has 10^9 pairs of sentences.
+        It is computed without the matrices: a book has 10^9 pairs of sentences.
         """
         overlaps = []
         for unit in units:
@@ -176,9 +180,8 @@ class LatentSemanticAnalysis(AdjacentSimilarity, recorded_as="LatentSemantics"):
     """Cosine of mean word vectors in a space of latent semantics (Foltz et al. 1998).
 
     Attributes:
-        dims: kept of the truncated singular value decomposition, at most one less than the smaller
-            side of the term-document table. The number is lost in the paper; its sibling papers
-            use 100.
+        dims: of the truncated singular value decomposition, at most one less than the smaller side
+            of the term-document table. The number is lost in the paper; its sibling papers use 100.
         words: the row of each noun of the real texts.
         vectors: of these nouns, float64 (words, dims).
     """
@@ -215,7 +218,10 @@ class LatentSemanticAnalysis(AdjacentSimilarity, recorded_as="LatentSemantics"):
         return replace(self, words=words, vectors=word_vectors(table, dims))
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Cosine of the mean vectors of every two sentences; 0 where one has no known noun."""
+        """Cosine of the mean vectors of every two sentences; 0 where one has no known noun.
+
+        Sums of vectors stand for means: they have the same cosine.
+        """
         matrices = []
         for unit in units:
             sums = self._sums(unit)
@@ -234,6 +240,7 @@ class LatentSemanticAnalysis(AdjacentSimilarity, recorded_as="LatentSemantics"):
         return cosines
 
     def unknown(self, unit: Grid) -> int:
+        """How many nouns of a unit the real texts lack. Raises InputError: not fitted."""
         if not self.words:
             raise InputError(
                 "latent semantics has no space yet; call fit(real texts) and use what it returns"
@@ -265,7 +272,7 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def word_vectors(table: "csr_array", dims: int) -> np.ndarray:
-    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$.
+    r"""Word vectors of latent semantics: $U_k S_k$ of the decomposition $A \approx U_k S_k V_k^\top$.
 
     Where the smaller side has at most ``DENSE`` entries, by eigenvectors of its products; above, by
     a randomised decomposition of the sparse table (Halko, Martinsson and Tropp 2011), the same at

@@ -37,7 +37,7 @@ from longform.text.lexicon import (
 
 _FUNCTION_WORDS_FILE = Path(__file__).with_name("function_words.txt")
 FUNCTION_WORDS = list(dict.fromkeys(_FUNCTION_WORDS_FILE.read_text("utf-8").split()))
-FUNCTIONS = len(FUNCTION_WORDS)  # words of definitions are numbered, these first
+FUNCTIONS = len(FUNCTION_WORDS)  # words are numbered, these first: a content word is >= FUNCTIONS
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
 RELATIONS = (GLOSS, HYPERNYMS, HYPONYMS)
 RELATION_PAIRS = (
@@ -86,7 +86,7 @@ def _holds(longer: Sequence[str], shorter: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class WordnetSimilarity(AdjacentSimilarity):
-    """What the measures share: from synsets to words to sentences.
+    """Base of the measures: a subclass compares synsets, from which words and sentences follow.
 
     Attributes:
         batch_words: distinct nouns whose relatedness table is made at once. It changes time and
@@ -126,8 +126,7 @@ class WordnetSimilarity(AdjacentSimilarity):
             float64 (words, words), nan where a word has no entry.
         """
         table = np.full((len(words), len(words)), np.nan)
-        # 1. The senses of the words that have an entry, side by side, and where those of each
-        # begin.
+        # 1. The senses of all words with an entry, one after another, and where each word's begin.
         covered = []
         starts = []
         senses: list[int] = []
@@ -150,13 +149,14 @@ class WordnetSimilarity(AdjacentSimilarity):
         return table
 
     def unknown(self, unit: Grid) -> int:
+        """How many nouns of a unit have no entry in the word net."""
         without_entry = [entity for entity in unit.entities if not self.net.senses(entity)]
         return len(without_entry)
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Relatedness of every two sentences.
+        """Relatedness of every two sentences, float64 (sentences, sentences) per unit.
 
-        Units are taken in runs, and each run has one table of its words.
+        The table of words is made for a run of units at once, which saves time.
         """
         matrices: list[np.ndarray] = []
         for batch in batches(units, self.batch_words):
@@ -198,7 +198,7 @@ class WordnetSimilarity(AdjacentSimilarity):
 
 
 def batches(units: Sequence[Grid], limit: int) -> Iterator[list[Grid]]:
-    """Runs of units with at most ``limit`` distinct entities, or one unit."""
+    """Cut units into runs of at most ``limit`` distinct entities; a larger unit is its own run."""
     batch: list[Grid] = []
     words: set[str] = set()
     for unit in units:
@@ -239,37 +239,42 @@ class HirstStOnge(WordnetSimilarity):
         return strength
 
     def _walk(self, synset: int, *kinds: int) -> dict[int, int]:
-        """Synsets that links of these kinds reach, with how many links; itself, by none, too."""
+        """The synsets that links of these kinds reach from one, and by how many links at least.
+
+        At most ``HSO_LONGEST`` links are walked; the synset itself is among them, with 0.
+        """
         return self.net.walk(synset, *kinds, limit=HSO_LONGEST)
 
     def _climb_and_descend(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
-        """Paths up, sideways and down, each part perhaps of no link.
+        """Add paths up, then sideways, then down, of which any part may have no link.
 
         Args:
             row_of: the row of each synset.
-            strength: is raised to the value of such paths, (synsets, synsets).
+            strength: raised to the value of such paths, (synsets, synsets); changed in place.
         """
-        # 1. Of every synset in the net the rows of those that climb to it, and by how many links.
+        # 1. For every synset in the net, the rows of those that climb to it, and by how many links.
         below: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for synset, row in row_of.items():
             for top, links in self._walk(synset, HYPERNYM, MERONYM).items():
                 below[top].append((row, links))
+        # two rows, (2, synsets below): rows and numbers of links
         climbs = {top: np.array(pairs, dtype=np.int64).T for top, pairs in below.items()}
         # 2. Up to a synset, across to one beside it (or to itself, by no link), and down from
-        # there.
+        #    there: down is a climb walked backwards.
         for top, (rows, up) in climbs.items():
             for beside, across in self._walk(top, HORIZONTAL).items():
                 if beside not in climbs:
                     continue
                 columns, down = climbs[beside]
                 lengths = up[:, None] + across + down
-                # 3. A turn lies between any two parts that have links.
+                # 3. A turn lies between two parts that have links: with a sideways part one for
+                #    each of up and down, without it one only if both have links.
                 up_and_down = (up > 0).astype(int)[:, None] + (down > 0)
                 turns = up_and_down if across else up_and_down > 1
                 _strengthen(strength, rows, columns, lengths, turns)
 
     def _descend_then_sideways(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
-        """Paths down and then sideways, walked from their end.
+        """Add paths down and then sideways, walked backwards: sideways, then up.
 
         Arguments as for :meth:`_climb_and_descend`.
         """
@@ -283,9 +288,10 @@ class HirstStOnge(WordnetSimilarity):
                         _strengthen(strength, [row_of[top]], [column], lengths, 1)
 
     def _strong_relations(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
-        """The same synset, a horizontal link, a link of a compound and a word that it holds.
+        """Set strong relations to ``2 * CONSTANT``.
 
-        Arguments as for :meth:`_climb_and_descend`.
+        They are a synset with itself, two with a horizontal link, and two with any link where a
+        compound of one holds a word of the other. Arguments as for :meth:`_climb_and_descend`.
         """
         np.fill_diagonal(strength, 2 * CONSTANT)
         words = self.net.lexicon.words
@@ -329,9 +335,9 @@ class Lesk(WordnetSimilarity):
 
     @cached_property
     def numbers(self) -> list[np.ndarray]:
-        """Of every synset in the net the words of its definition as numbers, int64 (words,).
+        """The words of each synset's definition as numbers, int64 (words,) per synset of the net.
 
-        The numbers of function words come first.
+        Function words have the numbers below ``FUNCTIONS``.
         """
         number_of = {word: number for number, word in enumerate(FUNCTION_WORDS)}
         definitions = []
@@ -343,15 +349,22 @@ class Lesk(WordnetSimilarity):
 
     @cached_property
     def relatives(self) -> tuple[list[list[int]], ...]:
-        """By relation, of every synset in the net: itself, its hypernyms, or its hyponyms."""
+        """The synsets that each relation gives: ``relatives[relation][synset]`` is a list.
+
+        GLOSS gives the synset itself, HYPERNYMS and HYPONYMS those that are linked to it.
+        """
         lexicon = self.net.lexicon
         themselves = [[synset] for synset in range(len(lexicon.synsets))]
         return themselves, lexicon.targets(HYPERNYM), lexicon.targets(HYPONYM)
 
     def joined(self, synset: int, relation: int) -> np.ndarray:
-        """Definitions of a synset's relatives, one after another, cut at the limit.
+        """The definitions of a synset's relatives, one after another, as numbers, int64 (words,).
 
-        A break that no phrase crosses stands between them.
+        A break that no phrase crosses stands between them; the whole is cut at ``GLOSS_LIMIT``.
+
+        Args:
+            synset: in the net.
+            relation: one of ``RELATIONS``.
         """
         words = [NO_WORDS]
         for relative in self.relatives[relation][synset]:
@@ -372,7 +385,11 @@ class Lesk(WordnetSimilarity):
         return np.maximum(total, total.T)
 
     def _shared_words(self, synsets: Sequence[int]) -> np.ndarray:
-        """Content words that every two synsets' own definitions share, (synsets, synsets)."""
+        """How many distinct content words every two synsets' own definitions share.
+
+        Returns:
+            float64 (synsets, synsets).
+        """
         content_words = []
         for synset in synsets:
             words = np.unique(self.numbers[synset])
@@ -386,7 +403,7 @@ class Lesk(WordnetSimilarity):
     def _definitions(
         self, synsets: Sequence[int], relation: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Joined definitions of one relation.
+        """Joined definitions of synsets' relatives by one relation, flat, for the compiled loops.
 
         Returns:
             Their words one after another, int64 (words,); where each begins and, last, where the
@@ -423,7 +440,7 @@ def _add_overlaps(
     for i in range(size):
         first_words = first[first_ends[i] : first_ends[i + 1]]
         for j in range(i, size):
-            # 1. Most pairs have no word in common, which their bits tell sooner.
+            # 1. Most pairs have no content word in common, which takes less time to see in bits.
             shared = np.uint64(0)
             for k in range(first_bits.shape[1]):
                 shared |= first_bits[i, k] & second_bits[j, k]
@@ -523,7 +540,7 @@ class InformationSimilarity(WordnetSimilarity):
     content: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[Grid]) -> Self:
-        """Count in how many sentences of real texts each noun is mentioned."""
+        """Estimate each synset's information content from how many sentences mention each noun."""
         counts: Counter[str] = Counter()
         for unit in real:
             mentions = present(unit).sum(axis=0).tolist()
@@ -531,6 +548,7 @@ class InformationSimilarity(WordnetSimilarity):
         return replace(self, content=self.net.information_content(counts))
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
+        """The measure between every two synsets. Raises InputError: not fitted."""
         if not self.content.size:
             raise InputError(
                 f"{type(self).__name__} has no information content; "
@@ -543,7 +561,7 @@ class InformationSimilarity(WordnetSimilarity):
 
     @abstractmethod
     def measure(self, summed: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        """From the content of two synsets and what they share.
+        """The measure between every two synsets, from information content, (synsets, synsets).
 
         Args:
             summed: IC(c1) + IC(c2), nats, (synsets, synsets).
@@ -585,10 +603,10 @@ MEASURES = {
 
 
 def wordnet(*, real: Predictions, measure: str, **settings: Any) -> WordnetSimilarity:
-    """A measure over the lexicon that travels in the predictions.
+    """The critic of a measure, not yet fitted, over the word net that predictions bring along.
 
     Args:
-        real: grids beside a word net.
+        real: predictions of grids, with the arrays of a word net.
         measure: one of ``MEASURES``.
         settings: of its class.
 

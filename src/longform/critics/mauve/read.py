@@ -31,19 +31,19 @@ def read(
     splits: Sequence[str],
     batch: int | None = None,
 ) -> Predictions:
-    """The feature of each text of some splits.
+    """Read the texts of some splits: predictions with the feature of each.
 
     Args:
         documents: of any splits.
         reader: folder of a causal language model and its tokenizer.
-        name: of what is read, for the lines of progress.
+        name: of the run, for the lines of progress.
         splits: whose documents are read.
         batch: texts at a time; by default one on the processor, where a text's feature then depends
             on no other even in its last digit, and ``ON_DEVICE`` elsewhere.
 
     Returns:
-        ``features`` float32 (units, dims), ``valid`` (units), whether a text has a token, and
-        ``cut`` (units), whether it has more than are read.
+        ``features`` float32 (texts, dims), ``valid`` (texts,), whether a text has a token, and
+        ``cut`` (texts,), whether it has more tokens than are read.
     """
     tokenizer = load_tokenizer(reader)
     network = load_reader(reader, AutoModel)

@@ -32,15 +32,15 @@ TEXTS_PER_CLUSTER = 10  # Pillutla et al. 2021, section 4
 SMOOTHING = 0.5  # Krichevsky and Trofimov's, for the starred variant (Pillutla et al. 2023)
 AT_ONCE = 256  # resamples whose curves are in memory together
 GREATEST = 1.0  # MAUVE of equal histograms
-NEARLY_ZERO = 1e-300
+NEARLY_ZERO = 1e-300  # a norm to divide by in place of 0
 
 
 @dataclass(frozen=True)
 class TextFeature(Unit):
-    """One text's feature.
+    """One text's feature: a language model's last hidden state at the text's last token.
 
     Attributes:
-        values: float (dims,).
+        values: the feature, float (dims,).
         valid: False for an empty text, which has no feature and is counted.
     """
 
@@ -49,7 +49,11 @@ class TextFeature(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[TextFeature]:
-    """One unit per text of what :func:`longform.critics.mauve.read.read` wrote."""
+    """The feature of each text.
+
+    Args:
+        predictions: of :func:`longform.critics.mauve.read.read`.
+    """
     units = []
     for unit_id, split, values, valid in predictions.rows("features", "valid"):
         units.append(TextFeature(unit_id, split, values, bool(valid)))
@@ -57,22 +61,19 @@ def units_from_predictions(predictions: Predictions) -> list[TextFeature]:
 
 
 def shares(labels: np.ndarray, buckets: int, smoothing: float = 0.0) -> np.ndarray:
-    """Shares of the clusters among labels.
+    """The histogram of texts over clusters: the share of texts in each, float64 (buckets,).
 
     Args:
         labels: the cluster of each text, int (texts,).
         buckets: how many clusters there are.
-        smoothing: is added to the count of each.
-
-    Returns:
-        float64 (buckets,).
+        smoothing: is added to the count of each cluster.
     """
     counts = np.bincount(labels, minlength=buckets) + smoothing
     return counts / counts.sum()
 
 
 def buckets_for(texts: int) -> int:
-    """Clusters for the smaller side's texts: a tenth of them, 2 at least."""
+    """How many clusters to use where the smaller side has so many texts: a tenth, at least 2."""
     return max(2, round(texts / TEXTS_PER_CLUSTER))
 
 
@@ -85,10 +86,12 @@ def quantise(
 
     Args:
         real, generated: features, (texts, dims).
+        seed: of the components and of k-means.
         buckets: clusters; by default :func:`buckets_for` the smaller side.
 
     Returns:
-        Both sides' clusters, and how many there are.
+        The cluster of each real text, that of each generated one, int (texts,) each, and how many
+        clusters there are.
 
     Raises:
         InputError: fewer than two texts on a side, a feature that is not finite, or fewer texts
@@ -144,7 +147,7 @@ def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
     Returns:
         Points of the curve with both its ends, float64 (..., MIXTURES + 2, 2).
     """
-    # 1. Mixtures of both histograms, from nearly the generated one to nearly the real one.
+    # 1. Mixtures of both histograms, from nearly the generated one, p, to nearly the real one, q.
     weights = np.linspace(EDGE, 1 - EDGE, MIXTURES)[:, None]
     generated, real = np.broadcast_arrays(generated, real)
     p = np.asarray(generated, dtype=np.float64)[..., None, :]
@@ -156,18 +159,20 @@ def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
     divergences[..., -1, :] = (np.inf, 0.0)
     divergences[..., 1:-1, 0] = rel_entr(p, mixtures).sum(axis=-1)
     divergences[..., 1:-1, 1] = rel_entr(q, mixtures).sum(axis=-1)
+    # (x, y) of each point: from (1, 0) to (0, 1)
     return np.exp(-SCALE * divergences)
 
 
 def area(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
     """MAUVE of two histograms (..., buckets): 1 for equal ones, near 0 for disjoint ones."""
     curve = divergence_curve(real, generated)
+    # x and y exchanged, and the points in reverse
     reflected = curve[..., ::-1, ::-1]
     return (_area_below(curve) + _area_below(reflected)) / 2
 
 
 def _area_below(curve: np.ndarray) -> np.ndarray:
-    """Area between a curve (..., points, 2) and its first axis."""
+    """Area between curves (..., points, 2) and the x axis, float64 (...,)."""
     x, y = curve[..., 0], curve[..., 1]
     # of equal x the upper end first, which belongs to the curve before it falls
     order = np.lexsort((-y, x))
@@ -224,7 +229,7 @@ def mauve(
         real_shares = _resampled_shares(real_labels, real_rows, size)
         generated_shares = _resampled_shares(generated_labels, generated_rows, size)
         draws_by_seed.append(area(real_shares, generated_shares))
-    # 3. The interval over texts, centred on the value, widened by what seeds differ in.
+    # 3. The interval over texts, centred on the value, and widened by the spread of seeds.
     value = np.mean(areas)
     draws = np.mean(draws_by_seed, axis=0)
     centred = draws + (value - draws.mean())
@@ -247,14 +252,25 @@ def mauve(
 def _area_of_labels(
     real: np.ndarray, generated: np.ndarray, buckets: int, smoothing: float = 0.0
 ) -> float:
-    """MAUVE of the clusters of both sides' texts; arguments as for :func:`shares`."""
+    """MAUVE of two sides by the cluster of each text.
+
+    Args:
+        real, generated: the cluster of each text, int (texts,).
+        buckets, smoothing: as for :func:`shares`.
+    """
     real_shares = shares(real, buckets, smoothing)
     generated_shares = shares(generated, buckets, smoothing)
     return float(area(real_shares, generated_shares))
 
 
 def _resampled_shares(labels: np.ndarray, rows: Sequence[np.ndarray], buckets: int) -> np.ndarray:
-    """Shares of clusters among each resample of labels, (resamples, buckets)."""
+    """The histogram over clusters of each resample of texts, float64 (resamples, buckets).
+
+    Args:
+        labels: the cluster of each text, int (texts,).
+        rows: indices of the texts in each resample, int (texts,).
+        buckets: how many clusters there are.
+    """
     return np.array([shares(labels[row], buckets) for row in rows])
 
 
@@ -294,7 +310,10 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         return units_from_predictions(features(documents, self.model))
 
     def fit_units(self, real: Sequence[TextFeature]) -> "Mauve":
-        """Cluster the real texts' features, once a seed. Raises InputError: fewer than two."""
+        """Cluster the real texts' features once for each seed, and keep centres and shares.
+
+        Raises InputError: fewer than two texts have a feature.
+        """
         from sklearn.preprocessing import normalize
 
         points = _features(real)
@@ -307,19 +326,23 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         all_centres = []
         all_shares = []
         for seed in self.seeds:
-            # both sides are the real texts; a cluster that none of them is in has no centre
+            # both sides are the real texts, so each has the same label on both; a cluster without
+            # a text has no centre
             labels, _, _ = quantise(points, points, seed, buckets)
             cluster_shares = shares(labels, buckets)
-            used = np.flatnonzero(cluster_shares)
+            used_clusters = np.flatnonzero(cluster_shares)
             centres = []
-            for cluster in used:
+            for cluster in used_clusters:
                 centres.append(directions[labels == cluster].mean(axis=0))
             all_centres.append(np.array(centres))
-            all_shares.append(cluster_shares[used])
+            all_shares.append(cluster_shares[used_clusters])
         return replace(self, real=points, centres=tuple(all_centres), shares=tuple(all_shares))
 
     def sufficient_statistics(self, units: Sequence[TextFeature]) -> SufficientStatistics:
-        """A column per seed and cluster, 1 where the text lies in it; and excluded (no feature)."""
+        """A row a text: a column per seed and cluster, 1 where the text lies in it; ``excluded``.
+
+        A text without a feature is excluded. Raises InputError: the critic was not fitted.
+        """
         if not self.centres:
             raise InputError(
                 "MAUVE has no clusters yet; call fit(real texts) and use what it returns"
@@ -348,11 +371,15 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         return np.mean(self._areas(sums), axis=0)[()]
 
     def of_seeds(self, statistics: SufficientStatistics) -> list[float]:
-        """The area under each seed's clusters."""
+        """The area under each seed's curve, for the texts of the rows."""
         return [float(value) for value in self._areas(sums_of(statistics))]
 
     def _areas(self, sums: Sums) -> list[np.ndarray]:
-        """Of each seed the area, a number or one per resample; nan without a text."""
+        """The area of each seed, one array a seed: of one number, or one per resample.
+
+        Args:
+            sums: counts of texts in each seed's clusters; nan where they count none.
+        """
         areas = []
         first = 0
         for real in self.shares:
@@ -382,7 +409,12 @@ def _features(units: Sequence[TextFeature]) -> np.ndarray:
 
 
 def _areas_against(real: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The area of each row of counts (resamples, clusters); nan where it counts no text."""
+    """MAUVE of each resample against the real texts, (resamples,); nan where it has no text.
+
+    Args:
+        real: shares of the clusters, (clusters,).
+        counts: texts in each cluster, (resamples, clusters).
+    """
     texts = counts.sum(axis=1)
     generated = counts / np.maximum(texts, 1)[:, None]
     return np.where(texts > 0, area(real, generated), np.nan)

@@ -23,13 +23,13 @@ VALIDATION_EVERY = 5
 
 @dataclass(frozen=True)
 class ScoredText(Unit):
-    """One text and the one number that a model gave it, nan where it could not."""
+    """One text and the value that a network gave it; nan where the text could not be read."""
 
     value: float
 
 
 def units_from_predictions(predictions: Predictions) -> list[ScoredText]:
-    """One unit a text, from the array ``text_score``."""
+    """The value of each text, from the array ``text_score``, float64 (texts,)."""
     units = []
     for unit, split, value in predictions.rows("text_score"):
         units.append(ScoredText(unit, split, float(value)))
@@ -44,7 +44,7 @@ class NeuralRanker(
     needs="two sentences",
     recorded_as="GivenScore",
 ):
-    """Mean of the numbers that a network gave, which was trained to put texts above their shuffles.
+    """Mean value of texts under a network that was trained to rank texts above their shuffles.
 
     Attributes:
         model: folder of a trained ranker; where ``encoder`` is named, the folder to write it to.
@@ -72,6 +72,7 @@ class NeuralRanker(
             )
         from longform.critics.neural_ranker.train import fit  # here, since it brings torch along
 
+        # the first text validates, and every fifth one after it
         split_documents = []
         for number, document in enumerate(documents):
             split = "train" if number % VALIDATION_EVERY else "validation"
@@ -92,7 +93,7 @@ class NeuralRanker(
         return replace(self, encoder=None)
 
     def read_texts(self, documents: Sequence[Document]) -> list[ScoredText]:
-        """The network's number of each text; nan for one of fewer than two sentences."""
+        """The network's value of each text; nan for one of fewer than two sentences."""
         folder = self._folder()
         from longform.critics.neural_ranker.train import read
 
@@ -100,7 +101,7 @@ class NeuralRanker(
         return units_from_predictions(predictions)
 
     def sufficient_statistics(self, units: Sequence[ScoredText]) -> SufficientStatistics:
-        """Columns ``value`` (the sum of the numbers), ``texts`` and ``excluded``."""
+        """A row a text: its ``value``, ``texts`` (1) and ``excluded`` (no value)."""
         values = np.array([unit.value for unit in units], dtype=np.float64)
         scored = ~np.isnan(values)
         return SufficientStatistics.of_columns(
@@ -108,6 +109,7 @@ class NeuralRanker(
         )
 
     def _folder(self) -> Path:
+        """The trained ranker's folder. Raises ConfigError: none was named."""
         if self.model is None:
             raise ConfigError(
                 "NeuralRanker has no trained network; name its folder, NeuralRanker(model=FOLDER), "

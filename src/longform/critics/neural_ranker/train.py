@@ -29,7 +29,7 @@ KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones
 
 
 class RankerNetwork(nn.Module):
-    """A value of texts of one length: higher is more coherent.
+    """A network that gives each text a value, higher where it is more coherent.
 
     Args:
         features: width of the sentence features.
@@ -51,10 +51,10 @@ class RankerNetwork(nn.Module):
         self.value = nn.Linear(pair + sentence, 1)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Mean value of the adjacent pairs.
+        """The value of each text, the mean value of its adjacent pairs of sentences.
 
         Args:
-            features: (texts, sentences, features), of two sentences at least.
+            features: of texts of one length, two sentences at least; (texts, sentences, features).
 
         Returns:
             (texts,).
@@ -74,12 +74,19 @@ class RankerNetwork(nn.Module):
         return values.mean(dim=1)
 
 
-# Of documents: the features of their sentences, and the sentences.
+# For documents: the features of their sentences, (sentences, features) each, and the sentences.
 Features = tuple[Sequence[np.ndarray], Sequence[Sequence[str]]]
 
 
 class CoherenceRanker(pl.LightningModule):
-    """Network, features and shuffle tasks; a step shuffles each document once, by (seed, step)."""
+    """The training of a ranker: each step compares documents with one shuffle of each.
+
+    Args:
+        network: trained in place.
+        data: features and sentences by split, ``train`` and ``validation``.
+        tasks: kind and size of each kind of shuffle, drawn equally often.
+        plan: the schedule.
+    """
 
     def __init__(
         self,
@@ -95,21 +102,23 @@ class CoherenceRanker(pl.LightningModule):
         self.plan = plan
 
     def losses(self, split: str, numbers: Sequence[int], rng: np.random.Generator) -> torch.Tensor:
-        """log(1 + exp(shuffled - original)) of each document that can be shuffled.
+        """The ranking loss of each document that can be shuffled, in nats.
+
+        It is log(1 + exp(v(shuffle) - v(original))), v being the network's value.
 
         Args:
             split: of the data.
-            numbers: documents of the split.
+            numbers: indices of documents in the split.
             rng: draws the task and the shuffle of each.
 
         Returns:
-            (documents,), or one zero where none can be shuffled.
+            (documents that can be shuffled,), or a single zero where there are none.
         """
         features, texts = self.data[split]
         losses = []
         for number in numbers:
             task, size = self.tasks[int(rng.integers(len(self.tasks)))]
-            orders = shuffled_orders(task, size, texts[number], 1, rng)
+            orders = shuffled_orders(task, size, texts[number], shuffles=1, rng=rng)
             if not len(orders):
                 continue
             original = features[number]
@@ -121,7 +130,11 @@ class CoherenceRanker(pl.LightningModule):
         return torch.stack(losses)
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Mean loss of a batch; torch gives the seed of its shuffles, so that a run resumes."""
+        """Mean loss of a batch.
+
+        The seed of its shuffles comes from torch, whose state a checkpoint saves, so that a resumed
+        run draws the same ones.
+        """
         rng = np.random.Generator(np.random.PCG64(int(torch.randint(2**62, (1,)))))
         loss = self.losses("train", batch["labels"].tolist(), rng).mean()
         self.log("loss", loss)
@@ -154,7 +167,7 @@ class TrainedRanker:
     splitter: str
 
     def save(self, folder: Path) -> None:
-        """Write network and encoder into a folder, which is there and has no ranker yet."""
+        """Write network and encoder into a folder that exists and holds no ranker yet."""
         save_file(self.network.state_dict(), folder / "ranker.safetensors")
         record = {"splitter": self.splitter, "shape": self.network.shape}
         text = json.dumps(record, sort_keys=True) + "\n"
@@ -164,7 +177,7 @@ class TrainedRanker:
 
 
 def open_ranker(folder: Path) -> TrainedRanker:
-    """Inverse of :meth:`TrainedRanker.save`. Raises ArtefactError: no ranker, or no encoder."""
+    """Load what :meth:`TrainedRanker.save` wrote. Raises ArtefactError: no ranker, or no encoder."""
     if not (folder / "ranker.json").is_file():
         raise ArtefactError(
             f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; "
@@ -195,9 +208,9 @@ def fit(
     sentence: int = 64,
     pair: int = 32,
 ) -> TrainedRanker:
-    """Train on documents of split train against their own shuffles.
+    """Train a ranker on documents of split train against their own shuffles.
 
-    The round of best loss on split validation is kept.
+    It has the weights of the round with the best loss on split validation.
 
     Args:
         documents: of both splits.
@@ -238,10 +251,16 @@ def fit(
 def read(
     *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]
 ) -> Predictions:
-    """The network's number of each text.
+    """Read the texts of some splits: predictions with a trained ranker's value of each.
+
+    Args:
+        documents: of any splits.
+        reader: folder of a trained ranker.
+        name: of the stage, for messages.
+        splits: whose documents are read.
 
     Returns:
-        ``text_score`` float64 (units,), nan for a text of fewer than two sentences.
+        ``text_score`` float64 (texts,), nan for a text of fewer than two sentences.
     """
     ranker = open_ranker(reader)
     chosen = in_splits(documents, splits)

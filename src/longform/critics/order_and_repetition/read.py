@@ -20,13 +20,13 @@ TRIES = 50  # orders that are drawn, of which equal ones count once
 
 
 class SentenceCosts(NamedTuple):
-    """What a text costs the model, in nats.
+    """The surprisal of a text's tokens under a language model, mean nats a token.
 
     Attributes:
-        original: a token of the text, its end among them.
-        tokens: of the text, its end among them.
-        shuffled: a token of each shuffle, float64 (shuffles,).
-        sentences: a token of each sentence in its place, float64 (sentences,).
+        original: of all tokens of the text, its end among them.
+        tokens: how many these are.
+        shuffled: of all tokens of each shuffle of its sentences, float64 (shuffles,).
+        sentences: of the tokens of each sentence in its place, float64 (sentences,).
     """
 
     original: float
@@ -38,7 +38,7 @@ class SentenceCosts(NamedTuple):
 def sentence_costs(
     documents: Sequence[Document], model: Path, shuffles: int, seed: int, window: int | None
 ) -> list[SentenceCosts]:
-    """Costs of texts and of other orders of their sentences.
+    """Read each text, and shuffles of its sentences, by a language model.
 
     Args:
         documents: the texts, titles left out; sentences are joined by a blank.
@@ -61,7 +61,10 @@ def sentence_costs(
 
 
 def orders_of(document: Document, shuffles: int, seed: int) -> tuple[list[str], list[str]]:
-    """Sentences of a text, and the text in other orders; equal texts have equal ones."""
+    """The sentences of a text, and texts of the same sentences in other orders.
+
+    The orders depend on the seed and the sentences alone: equal texts have equal ones.
+    """
     sentences = sentence_texts(document.text)
     rng = generator(seed, "order and repetition", *sentences)
     return sentences, other_orders(sentences, shuffles, rng)
@@ -70,7 +73,7 @@ def orders_of(document: Document, shuffles: int, seed: int) -> tuple[list[str], 
 def costs_of_orders(
     texts: Sequence[tuple[list[str], list[str]]], tokenizer: Any, reader: LogProbReader, size: int
 ) -> list[SentenceCosts]:
-    """What each text costs an open model, nats a token, in its own order and in others.
+    """The surprisal of each text under an open model, in its own order and in others.
 
     Args:
         texts: sentences of each, and the text in other orders.
@@ -86,24 +89,31 @@ def costs_of_orders(
         for text in (" ".join(sentences), *others):
             tokens = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
             rows.append([*start_ids(tokenizer), *tokens, *end_ids(tokenizer)])
-    nats = iter(_nats(rows, size, reader))
-    # 2. What belongs to each text.
+    nats_of_rows = iter(_nats(rows, size, reader))
+    # 2. The rows of each text, in the same order: its own first.
     costs = []
     for sentences, others in texts:
-        original = next(nats)
+        original = next(nats_of_rows)
         shuffled = []
         for _ in others:
-            shuffled.append(next(nats).mean())
-        by_sentence = _by_sentence(original, sentences, tokenizer)
-        mean = float(original.mean())
-        costs.append(SentenceCosts(mean, len(original), np.array(shuffled), by_sentence))
+            shuffled.append(next(nats_of_rows).mean())
+        text_costs = SentenceCosts(
+            original=float(original.mean()),
+            tokens=len(original),
+            shuffled=np.array(shuffled),
+            sentences=_by_sentence(original, sentences, tokenizer),
+        )
+        costs.append(text_costs)
     return costs
 
 
 def other_orders(sentences: Sequence[str], shuffles: int, rng: np.random.Generator) -> list[str]:
-    """Different texts of the same sentences in other orders, at most ``shuffles``."""
+    """At most ``shuffles`` different texts of the same sentences in random other orders.
+
+    Fewer where ``TRIES`` draws give no more: few sentences have few orders.
+    """
     original = " ".join(sentences)
-    texts: dict[str, None] = {}
+    texts: dict[str, None] = {}  # a set that remembers the order of drawing
     for _ in range(TRIES):
         order = rng.permutation(len(sentences))
         text = " ".join(sentences[index] for index in order)
@@ -115,7 +125,7 @@ def other_orders(sentences: Sequence[str], shuffles: int, rng: np.random.Generat
 
 
 def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> list[np.ndarray]:
-    """Minus the log-probability of each row's tokens from the second on, float64 a row.
+    """The surprisal of each row's tokens from the second on, nats, float64 (tokens - 1,) a row.
 
     Args:
         rows: token ids of each text.
@@ -128,7 +138,8 @@ def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> li
         for start, stop, _ in windows(len(row), size):
             pieces.append(tuple(row[start:stop]))
     readings = iter(reader.read(pieces))
-    # 2. A window's first reading is of its token start + 1; it gives those from ``scored`` on.
+    # 2. Windows overlap: each scores its tokens from ``scored`` on, and the earlier ones are
+    #    context. Its first reading is of token start + 1, so that of ``scored`` has this index.
     nats = []
     for row in rows:
         parts = []
@@ -139,15 +150,24 @@ def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> li
 
 
 def _by_sentence(nats: np.ndarray, sentences: Sequence[str], tokenizer: Any) -> np.ndarray:
-    """Mean nats of the tokens that end in each sentence; nan for a sentence without a token."""
+    """Mean nats of the tokens that end in each sentence; nan for a sentence without a token.
+
+    Args:
+        nats: of the scored tokens of the text, (tokens,).
+        sentences: of the text, joined by blanks.
+        tokenizer: of the model.
+
+    Returns:
+        float64 (sentences,).
+    """
     encoded = tokenizer(
         " ".join(sentences), add_special_tokens=False, verbose=False, return_offsets_mapping=True
     )
     # 1. Where each scored token ends; without a begin token the first one is not scored.
     spans = np.array(encoded["offset_mapping"])
     stops = spans[:, 1] if start_ids(tokenizer) else spans[1:, 1]
-    lengths = np.array(list(map(len, sentences)))
-    sentence_ends = np.cumsum(lengths + 1)
+    lengths = np.array([len(sentence) for sentence in sentences])
+    sentence_ends = np.cumsum(lengths + 1)  # with the blank behind each
     sentence_of = np.searchsorted(sentence_ends, stops)
     # 2. Means; the end token belongs to no sentence.
     counts = np.bincount(sentence_of, minlength=len(sentences))

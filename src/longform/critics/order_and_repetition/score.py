@@ -31,13 +31,14 @@ MIDDLE = 0.5  # the quantile of a text that has no such measure
 
 @dataclass(frozen=True)
 class TextMeasures(Unit):
-    """What was measured of one text, so that more is better; nan where it has no such measure.
+    """Measures of one text, each larger where the text is better; nan where it has none.
 
     Attributes:
-        own_order: nats a token that shuffles of its sentences cost more than the text.
-        fluency: minus the nats a token.
-        mild_worst_sentence: minus the nats a token of the dearest sentence behind the first.
-        new_grams: share of word 4-grams that were not said before in the text.
+        own_order: mean surprisal of shuffles of its sentences minus its own, nats a token.
+        fluency: minus its mean surprisal, nats a token.
+        mild_worst_sentence: minus the mean surprisal of its most surprising sentence after the
+            first, nats a token.
+        new_grams: share of its word 4-grams that are new in the text where they stand.
     """
 
     own_order: float
@@ -55,15 +56,15 @@ class OrderAndRepetition(
     blame=-1,
     needs="a word",
 ):
-    """Mean quantile of texts among real ones, 0 to 1, over measures that count alike.
+    """Mean quantile of texts among real ones, 0 to 1, over measures of equal weight.
 
     Attributes:
         measures: which ones count, of :data:`MEASURES`.
         model: folder of a causal language model that reads texts.
         window: largest number of tokens that the model sees; None for all its positions.
-        shuffles: other orders that a text's own is held against.
+        shuffles: other orders with which a text's own is compared.
         seed: of the shuffles.
-        reference: of each measure its values in real texts, ascending; set by fitting.
+        reference: the values of each measure in real texts, ascending, (texts,); set by fitting.
     """
 
     measures: tuple[str, ...] = CHOSEN
@@ -76,7 +77,7 @@ class OrderAndRepetition(
     )
 
     def __post_init__(self) -> None:
-        """Raises ConfigError: a measure that there is not, or none."""
+        """Check the measures. Raises ConfigError: an unknown measure, or none at all."""
         for name in self.measures:
             if name not in MEASURES:
                 raise ConfigError(
@@ -86,10 +87,11 @@ class OrderAndRepetition(
             raise ConfigError(f"no measure is named; name some of {MEASURES}")
 
     def with_stored_reference(self) -> Self:
-        """The critic among people's texts that SmolLM2-135M-Instruct (4 bits) read.
+        """The critic with stored measures of real texts in place of fitted ones.
 
-        They are summaries of news and short stories (``reference.json``). Where real texts of the
-        same kind are at hand, ``fit`` is better; nats of another model need it.
+        SmolLM2-135M-Instruct (4 bits) read the texts, which are people's summaries of news and
+        short stories (``reference.json``). ``fit`` is better where real texts of the judged kind
+        are at hand, and needed for another model, whose nats are others.
         """
         values = read_json(STORED_REFERENCE)["values"]
         reference = {}
@@ -98,7 +100,7 @@ class OrderAndRepetition(
         return replace(self, reference=reference)
 
     def read_texts(self, documents: Sequence[Document]) -> list[TextMeasures]:
-        """Measures of texts. Raises ConfigError: no model was named."""
+        """Measure each text by the language model. Raises ConfigError: no model was named."""
         if self.model is None:
             raise ConfigError(
                 "OrderAndRepetition has no language model to read texts with; "
@@ -107,14 +109,20 @@ class OrderAndRepetition(
         # It brings torch along.
         from longform.critics.order_and_repetition.read import sentence_costs
 
-        costs = sentence_costs(documents, Path(self.model), self.shuffles, self.seed, self.window)
+        costs = sentence_costs(
+            documents,
+            model=Path(self.model),
+            shuffles=self.shuffles,
+            seed=self.seed,
+            window=self.window,
+        )
         units = []
         for document, cost in zip(documents, costs, strict=True):
             units.append(measures_of_costs(document, cost))
         return units
 
     def fit_units(self, real: Sequence[TextMeasures]) -> Self:
-        """Learn what values each measure has in real texts.
+        """Take the values of each measure in real texts as the reference.
 
         Raises InputError: too few texts have a measure.
         """
@@ -131,7 +139,10 @@ class OrderAndRepetition(
         return replace(self, reference=reference)
 
     def part_values(self, units: Sequence[TextMeasures]) -> list[np.ndarray]:
-        """What each measure adds to a text's score, (measures,); (0,) where none was taken.
+        """What each measure adds to a text's score: its quantile over the number of measures.
+
+        Returns:
+            For each text float64 (measures,); (0,) where it has none of the measures.
 
         Raises InputError: the critic was not fitted.
         """
@@ -140,24 +151,26 @@ class OrderAndRepetition(
         columns = []
         for name in self.measures:
             columns.append(quantiles(_values(units, name), self.reference[name]))
-        parts = list(np.column_stack(columns) / len(self.measures))
+        quantiles_of_texts = np.column_stack(columns)  # (texts, measures)
+        parts = list(quantiles_of_texts / len(self.measures))
         for number, is_measured in enumerate(self._measured(units)):
             if not is_measured:
                 parts[number] = np.zeros(0)
         return parts
 
     def _measured(self, units: Sequence[TextMeasures]) -> list[bool]:
-        """Whether each text has one of the measures at least."""
+        """Whether each text has at least one of the measures."""
         has_some = np.zeros(len(units), dtype=bool)
         for name in self.measures:
             has_some |= np.isfinite(_values(units, name))
         return has_some.tolist()
 
     def part_names(self, values: np.ndarray) -> Sequence[str]:
+        """The names of the measures."""
         return self.measures
 
     def sufficient_statistics(self, units: Sequence[TextMeasures]) -> SufficientStatistics:
-        """Quantile and number of texts; one that has no measure at all is excluded."""
+        """A row a text: mean ``quantile``, ``texts`` (1), and ``excluded`` for one without measures."""
         rows = []
         for parts, is_scored in zip(self.part_values(units), self._measured(units), strict=True):
             rows.append((parts.sum(), is_scored, not is_scored))
@@ -165,7 +178,11 @@ class OrderAndRepetition(
 
 
 def measures_of_costs(document: Document, costs: "SentenceCosts") -> TextMeasures:
-    """Measures of one text from what it costs a language model."""
+    """The measures of one text, from its surprisal under a language model.
+
+    ``own_order`` is missing (nan) without shuffles, ``mild_worst_sentence`` without a second
+    sentence.
+    """
     own_order = worst_sentence = np.nan
     if len(costs.shuffled):
         own_order = costs.shuffled.mean() - costs.original
@@ -182,9 +199,10 @@ def measures_of_costs(document: Document, costs: "SentenceCosts") -> TextMeasure
 
 
 def quantiles(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """The share of real texts below each value, equal ones by half, in (0, 1).
+    """The quantile of each value among real texts, float64 (texts,), in (0, 1).
 
-    The text itself counts as one of them. A value that is missing has the middle.
+    It is the share of texts below, and half of those equal; the text itself counts as one of them.
+    A missing value (nan) has the middle, 0.5.
 
     Args:
         values: of a measure, float64 (texts,).
@@ -202,7 +220,7 @@ def _values(units: Sequence[TextMeasures], name: str) -> np.ndarray:
 
 
 def new_grams(words: Sequence[str]) -> float:
-    """Share of 4-grams of words that are met for the first time; nan without one."""
+    """Distinct 4-grams of words over all 4-grams, 1 without repetition; nan for a shorter text."""
     num_grams = len(words) - N + 1
     if num_grams < 1:
         return np.nan

@@ -25,7 +25,7 @@ from longform.language_models.trial import open_language_model
 from longform.text.rendering import render
 
 UNLIMITED = 10**9  # tokens of a document that is not cut
-# Gives the log-probabilities of the tokens of each row, from its second one on.
+# A function from rows of token ids to the log-probabilities of each row's tokens from the second on.
 LogProbReading = Callable[[Sequence[Any]], Sequence[np.ndarray]]
 
 
@@ -52,16 +52,17 @@ def read(
     preset: str | None = None,
     window: int | None = None,
 ) -> Predictions:
-    """Log-probability of each scored token.
+    """Read the documents of some splits: predictions with the log-probability of each token.
 
     A text stands between the tokenizer's begin and end token (``start_ids``, ``end_ids``): its last
     log-probability is that of its end, unless the tokenizer has no end token.
 
     Args:
-        documents: the texts; those of ``splits`` are read.
+        documents: the texts, of any splits.
         reader: folder of a causal language model.
         name: of the stage, for messages.
         titles: whether titles of sections are part of the text.
+        splits: whose documents are read.
         batch: full windows that are read at a time, as long as memory for them is bounded
             (``open_reader``).
         preset: "paper" for disjoint blocks of all documents' stream, None for overlapping windows.
@@ -96,18 +97,18 @@ def read(
     else:
         rows = document_rows(chosen, tokenizer, titles, UNLIMITED)
         scored = in_overlapping_windows(rows, size, read_rows)
-    # 3. What the tokens are.
+    # 3. Which of the scored tokens are in titles, and whether the last is an end token.
     arrays = ragged("token_logprob", scored.log_probs, np.float32)
     if titles:
-        before = len(start_ids(tokenizer))
-        marks = []
-        for document, positions_of in zip(chosen, scored.positions, strict=True):
+        num_begin = len(start_ids(tokenizer))
+        in_title = []
+        for document, is_scored in zip(chosen, scored.positions, strict=True):
             # What stands around the body, and a newline, are in no title.
-            is_title = np.zeros(len(positions_of), dtype=bool)
+            is_title = np.zeros(len(is_scored), dtype=bool)
             in_body = in_titles(document, tokenizer)
-            is_title[before : before + len(in_body)] = in_body
-            marks.append(is_title[positions_of])
-        arrays |= ragged("in_title", marks, np.bool_)
+            is_title[num_begin : num_begin + len(in_body)] = in_body
+            in_title.append(is_title[is_scored])
+        arrays |= ragged("in_title", in_title, np.bool_)
     if not end_ids(tokenizer):
         arrays["end_scored"] = np.zeros(len(chosen), dtype=bool)
     return Predictions.of(chosen, arrays)
@@ -129,7 +130,7 @@ def in_disjoint_blocks(
         The log-probabilities of the scored tokens of each document, and which of its tokens those
         are.
     """
-    # The blocks, and which tokens of the stream they score.
+    # 1. The blocks, and which tokens of the stream they score.
     stream = list(chain.from_iterable(rows))
     num_blocks = len(stream) // size
     blocks = []
@@ -138,14 +139,16 @@ def in_disjoint_blocks(
     positions = np.arange(len(stream))
     is_scored = (positions % size > 0) & (positions < num_blocks * size)
     log_probs = np.zeros(len(stream), dtype=np.float32)
+    # an empty array first, so that no block at all can be concatenated
     log_probs[is_scored] = np.concatenate([log_probs[:0], *read_rows(blocks)])
-    # Back to documents.
-    ends = np.cumsum(list(map(len, rows)))[:-1]
-    scored_of = np.split(is_scored, ends)
-    parts = []
-    for part, mask in zip(np.split(log_probs, ends), scored_of, strict=True):
-        parts.append(part[mask])
-    return Scored(parts, scored_of)
+    # 2. The stream, cut back into documents.
+    ends = np.cumsum([len(row) for row in rows])[:-1]
+    is_scored_by_document = np.split(is_scored, ends)
+    log_probs_by_document = np.split(log_probs, ends)
+    scored_log_probs = []
+    for values, mask in zip(log_probs_by_document, is_scored_by_document, strict=True):
+        scored_log_probs.append(values[mask])
+    return Scored(scored_log_probs, is_scored_by_document)
 
 
 def in_overlapping_windows(

@@ -21,7 +21,7 @@ from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 
 @dataclass(frozen=True)
 class LogProbs(Unit):
-    """What a language model says of one text.
+    """The log-probabilities of one text's tokens under a language model.
 
     Attributes:
         values: log-probability of each scored token in nats, float (tokens,).
@@ -81,7 +81,7 @@ class Perplexity(
         return units_from_predictions(predictions)
 
     def spans(self, document: Document, unit: LogProbs, values: np.ndarray) -> Spans | None:
-        """Where the scored tokens stand."""
+        """The span of each scored token; None where the model or its tokenizer gives none."""
         from longform.critics.perplexity.read import token_spans
 
         if self.model is None:
@@ -90,7 +90,7 @@ class Perplexity(
         return None if spans is None else spans[: len(values)]
 
     def part_values(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
-        """Log-probabilities of the tokens, those of titles 0: nothing is judged by them."""
+        """Log-probability of each token, nats, (tokens,); 0 in titles, which are not judged."""
         parts = []
         for unit in units:
             values, in_title = self._tokens(unit)
@@ -98,7 +98,7 @@ class Perplexity(
         return parts
 
     def sufficient_statistics(self, units: Sequence[LogProbs]) -> SufficientStatistics:
-        """Nats and tokens of the body, and of titles where there are any.
+        """A row a text: log-probability and tokens of the body, and of titles if any text has some.
 
         Returns:
             Columns ``logprob`` (nats), ``tokens`` and ``excluded`` (a text without tokens), and
@@ -120,7 +120,11 @@ class Perplexity(
         return SufficientStatistics.of(units, columns, rows)
 
     def _tokens(self, unit: LogProbs) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities of the tokens that count, and which of them are in a title."""
+        """Log-probabilities (nats) of the tokens that count, and whether each is in a title.
+
+        Returns:
+            float64 (tokens,) and bool (tokens,); without the end token unless it counts.
+        """
         values = np.asarray(unit.values, dtype=np.float64)
         if unit.in_title is None:
             in_title = np.zeros(len(values), dtype=bool)
@@ -136,7 +140,12 @@ class Perplexity(
 
 
 def units_from_predictions(predictions: Predictions) -> list[LogProbs]:
-    """One unit per text; the array ``end_scored`` is there where a model has no end token."""
+    """The log-probabilities of each text, from predictions of :mod:`longform.critics.perplexity.read`.
+
+    Args:
+        predictions: ragged ``token_logprob``; ragged ``in_title`` where titles were read; and
+            ``end_scored``, false for a text without an end token, by default true.
+    """
     count = len(predictions.unit_ids)
     titles = predictions.ragged("in_title") if "in_title" in predictions.arrays else [None] * count
     ended = predictions.arrays.get("end_scored", np.ones(count, dtype=bool)).tolist()
@@ -152,27 +161,28 @@ class _LogPerplexity(Perplexity):
     """The logarithm of the perplexity, whose differences are ratios."""
 
     def of_sums(self, sums: Sums) -> Any:
+        """The natural logarithm of the perplexity per token of the body."""
         return np.log(super().of_sums(sums))
 
 
 def ratio(
     *, train: Predictions, texts: Predictions, seed: int, name: str, count_end: bool = True
 ) -> list[Record]:
-    """Word PPL of one model over that of another, paired by test document.
+    """The ratio of two models' word PPL, paired by test document, as one record.
 
     Both are of tokens of the body: where only one of the two read titles, their tokens are no part
     of it. Documents differ far more than models, so the interval is over resamples of documents
     that both share.
 
     Args:
-        train: what the model below the fraction line read.
-        texts: what the model above it read, of the same documents.
-        seed, name: name the resamples.
+        train: predictions of the model in the denominator.
+        texts: predictions of the model in the numerator, of the same documents.
+        seed, name: of the random stream of the resamples.
         count_end: as of :class:`Perplexity`.
 
     Raises InputError: the two read other documents.
     """
-    # 1. Statistics of both models.
+    # 1. Statistics of both models: above and below the fraction line.
     critic = _LogPerplexity(count_end=count_end)
     above_units = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
     below_units = [unit for unit in units_from_predictions(train) if unit.split == "test"]
@@ -193,8 +203,8 @@ def ratio(
         details[f"{column}_of_both"] = [above.total(column), below.total(column)]
     excluded = int(above.total("excluded"))
     record = Record(
-        "",
-        "word_ppl_ratio",
+        critic="",
+        metric="word_ppl_ratio",
         value=value,
         low=low,
         high=high,

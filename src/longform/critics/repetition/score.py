@@ -25,14 +25,15 @@ N = 4  # massarelli2020, section 5
 
 
 def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
-    """Whether each n-gram of a text is met for the first time.
+    """Mark each n-gram of a text that has not occurred before in it.
 
     Args:
         tokens: numbers of the words or tokens, int64 (tokens,).
         n: how many make an n-gram.
 
     Returns:
-        1 where it was not met before, else 0, float64 (tokens - n + 1,); empty for a shorter text.
+        1 at an n-gram's first occurrence, else 0, float64 (tokens - n + 1,); empty for a shorter
+        text.
     """
     if len(tokens) < n:
         return np.zeros(0)
@@ -47,15 +48,18 @@ class _WordGrams(TextCritic, needs="four words with blanks between them"):
     """Critics of n-grams of words; the pipeline gives them n-grams of a language model's tokens."""
 
     def read_texts(self, documents: Sequence[Document]) -> list[TokenText]:
+        """The words of each text as numbers."""
         return word_texts(documents)
 
     def spans(self, document: Document, unit: TokenText, values: np.ndarray) -> Spans:
-        """Each n-gram stands for the sentence in which it begins."""
+        """The span of each n-gram: that of the sentence in which it begins."""
+        # n-gram i begins at word i
         sentence_spans = sentences(document.text)
         sentence_starts = [start for start, _ in sentence_spans]
         words = list(re.finditer(r"\S+", document.text))
         spans = []
         for word in words[: len(values)]:
+            # the last sentence that starts at the word or before it
             sentence = bisect(sentence_starts, word.start()) - 1
             spans.append(sentence_spans[sentence])
         return spans
@@ -70,11 +74,11 @@ class DistinctGrams(
     n: int = N
 
     def part_values(self, units: Sequence[TokenText]) -> list[np.ndarray]:
-        """1 for each n-gram that is met for the first time, else 0."""
+        """1 for each n-gram at its first occurrence in the text, else 0, (n-grams,)."""
         return [first_grams(unit.tokens, self.n) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        """Different n-grams of each text; none is excluded."""
+        """A row a text: ``distinct`` n-grams, ``generations`` (1), ``excluded`` (always 0)."""
         rows = []
         for is_first in self.part_values(units):
             rows.append((is_first.sum(), 1, 0))
@@ -98,14 +102,14 @@ class Repetition(
     n: int = N
 
     def part_values(self, units: Sequence[TokenText]) -> list[np.ndarray]:
-        """1 for each n-gram that was met before, else 0."""
+        """1 for each n-gram that occurred before in the text, else 0, (n-grams,)."""
         values = []
         for unit in units:
             values.append(1 - first_grams(unit.tokens, self.n))
         return values
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        """Repeated and all n-grams of each text; a text without one is excluded."""
+        """A row a text: ``repeated`` and all ``grams``; one without n-grams is ``excluded``."""
         rows = []
         for repeated in self.part_values(units):
             rows.append((repeated.sum(), len(repeated), not len(repeated)))
@@ -119,7 +123,7 @@ class GramProportion(SumScored, better="higher"):
     A generation without a human text is excluded.
 
     Attributes:
-        reading: of the definition: the paper's text says an average of ratios, its Table 1 prints
+        reading: which definition: the paper's text says an average of ratios, its Table 1 prints
             the ratio of averages.
         n: how many words make an n-gram.
     """
@@ -128,7 +132,10 @@ class GramProportion(SumScored, better="higher"):
     n: int = N
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        """Different n-grams of each generation and of its human text, and their ratio."""
+        """A row a text: distinct n-grams of the generation and of its human text, and their ratio.
+
+        Columns ``distinct``, ``reference``, ``ratio``, ``generations`` (1) and ``excluded``.
+        """
         rows = []
         for unit in units:
             machine = first_grams(unit.tokens, self.n).sum()
@@ -142,13 +149,18 @@ class GramProportion(SumScored, better="higher"):
         )
 
     def of_sums(self, sums: Sums) -> Any:
+        """The proportion by the definition of ``reading``."""
         if self.reading == "average_of_ratios":
             return ratio(sums.total("ratio"), sums.total("generations"))
         return ratio(sums.total("distinct"), sums.total("reference"))
 
 
 def units_from_predictions(predictions: Predictions) -> list[TokenText]:
-    """Inverse of :func:`longform.text.rendering.texts_to_predictions`."""
+    """The tokens of each text and of its human text.
+
+    Args:
+        predictions: of :func:`longform.text.rendering.texts_to_predictions`.
+    """
     units = []
     for unit_id, split, tokens, reference in predictions.rows("token", "reference"):
         units.append(TokenText(unit_id, split, tokens, reference))
@@ -156,9 +168,9 @@ def units_from_predictions(predictions: Predictions) -> list[TokenText]:
 
 
 def word_texts(documents: Sequence[Document]) -> list[TokenText]:
-    """Texts as numbers of their words, without a reference text.
+    """The words of each text as numbers, without a reference text.
 
-    Words are numbered in the order in which the texts bring them up.
+    A word has the same number in all texts; numbers are in the order of first occurrence.
     """
     number_of: dict[str, int] = {}
     no_reference = np.zeros(0, dtype=np.int64)
@@ -172,5 +184,5 @@ def word_texts(documents: Sequence[Document]) -> list[TokenText]:
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Predictions:
-    """As :func:`word_texts`, of the documents of some splits, as predictions."""
+    """Predictions with the words of the documents of some splits, as :func:`word_texts`."""
     return texts_to_predictions(word_texts(in_splits(documents, splits)))
