@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,19 +60,18 @@ def rows(*names):
     ],
 )  # fmt: skip
 def test_texts_are_pairs_where_it_is_said_or_their_ids_agree(paired, plain, names):
-    assert Length()._matched(rows("a", "b"), rows("c", "d"), paired, plain).unit_ids == names
+    second = Length()._with_ids_for_pairs(
+        rows("c", "d"), first=rows("a", "b"), paired=paired, ids_are_places=plain
+    )
+    assert second.unit_ids == names
 
 
 def test_pairs_need_as_many_texts_on_both_sides():
-    refuses(
-        "Length.compare: 1 and 2 texts are no pairs",
-        Length()._matched,
-        rows("a"),
-        rows("c", "d"),
-        True,
-        False,
+    of_pairs = partial(
+        Length()._with_ids_for_pairs, rows("c", "d"), first=rows("a"), ids_are_places=False
     )
-    assert len(Length()._matched(rows("a"), rows("c", "d"), None, False).unit_ids) == 2
+    refuses("Length.compare: 1 and 2 texts are no pairs", partial(of_pairs, paired=True))
+    assert len(of_pairs(paired=None).unit_ids) == 2
 
 
 @pytest.mark.parametrize(

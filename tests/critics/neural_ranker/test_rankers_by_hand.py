@@ -33,8 +33,8 @@ def test_a_loss_is_that_of_the_shuffle_against_the_original(monkeypatch):
     """Worth 0 before and -2 after a swap, 2 and 0 for the last; the middle text has no other order."""
     asked = []
 
-    def shuffled_orders(task, size, text, copies, rng):
-        asked.append((task, size, text, copies))
+    def shuffled_orders(task, size, text, shuffles, rng):
+        asked.append((task, size, text, shuffles))
         return np.array([[1, 0]]) if text != "b" else np.zeros((0, 2), dtype=int)
 
     draws = SimpleNamespace(integers=lambda count: len(asked) % count)

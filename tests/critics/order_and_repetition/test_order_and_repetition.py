@@ -52,7 +52,7 @@ def test_measures_come_from_costs_of_orders_and_sentences(monkeypatch):
         SentenceCosts(2.0, 8, np.array([2.5, 3.5]), np.array([9.0, 1.0, 3.0])),
         SentenceCosts(4.0, 5, np.array([]), np.array([4.0])),
     ]
-    monkeypatch.setattr(read, "sentence_costs", lambda *arguments: costs)
+    monkeypatch.setattr(read, "sentence_costs", lambda documents, **settings: costs)
     texts = [document("a b c d a b c d"), document("a b c d e", "two")]
     several, single = OrderAndRepetition(model="folder").read_texts(texts)
     assert several == TextMeasures("one", "test", 1.0, -2.0, -3.0, 0.8)

@@ -162,10 +162,10 @@ def in_overlapping_windows(
         read_rows: gives the log-probabilities of each window's tokens from the second on.
 
     Returns:
-        The log-probabilities of all tokens but the first, and the mask that says so.
+        The log-probabilities of each document's tokens but the first, and the mask of these tokens.
     """
-    # 1. All windows of all documents: where they begin and end in the document, and the first token
-    # that no window before has scored.
+    # 1. All windows of all documents: where each begins and ends in its document, and the first
+    #    token that no earlier window has scored.
     windows_of_rows = []
     token_windows = []
     for row in rows:
@@ -189,7 +189,11 @@ def in_overlapping_windows(
 
 
 def token_spans(document: Document, reader: Path) -> list[tuple[int, int]] | None:
-    """Where the tokens that :func:`read` scores without titles stand in ``document.text``.
+    """The span in ``document.text`` of each token that :func:`read` scores without titles.
+
+    Args:
+        document: the text.
+        reader: folder of the model, whose tokenizer is used.
 
     Returns:
         Half-open spans, that of the end token empty; None where the text is read in another form
@@ -212,7 +216,12 @@ def token_spans(document: Document, reader: Path) -> list[tuple[int, int]] | Non
 def read_segments(
     *, documents: Sequence[Document], reader: Path, splits: Sequence[str]
 ) -> Predictions:
-    """What a hidden semi-Markov model says of each document, as one number.
+    """Read documents by a hidden semi-Markov model, which has one log-likelihood a text.
+
+    Args:
+        documents: of any splits.
+        reader: folder of the model.
+        splits: whose documents are read.
 
     Returns:
         ``token_logprob`` float64, ragged: the log-likelihood in nats (summed over segmentations and
@@ -220,10 +229,10 @@ def read_segments(
     """
     chosen = in_splits(documents, splits)
     texts = [document.text.split() for document in chosen]
-    totals = HSMM.load(reader).log_prob(texts)
+    log_likelihoods = HSMM.load(reader).log_prob(texts)
     rows = []
-    for text, total in zip(texts, totals, strict=True):
+    for text, log_likelihood in zip(texts, log_likelihoods, strict=True):
         row = np.zeros(len(text))
-        row[-1:] = total
+        row[-1:] = log_likelihood  # a slice, since a text may have no token
         rows.append(row)
     return Predictions.of(chosen, ragged("token_logprob", rows, np.float64))

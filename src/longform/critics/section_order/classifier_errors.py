@@ -36,7 +36,7 @@ BIN_SUMS = ("sections", "confidence", "correct")  # of each bin of confidence
 
 
 def correct_titles(unit: TitledArticle) -> np.ndarray:
-    """Whether each section's predicted title is the gold one.
+    """Compare each section's predicted title with the gold one.
 
     Returns:
         (sections,): 1 where it is, 0 where it is not, nan where there is no gold title.
@@ -62,11 +62,11 @@ class TitleAccuracy(
     """
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """Of each section as :func:`correct_titles`, an array for each unit."""
+        """1 or 0 for each section read correctly or not, nan without a gold title, (sections,)."""
         return list(map(correct_titles, units))
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        """Per unit: sections read correctly, sections with a gold title, exclusion without any."""
+        """A row a text: sections read ``correct``, ``titled`` ones, and ``excluded`` without any."""
         rows = []
         for correct in self.part_values(units):
             titled = ~np.isnan(correct)
@@ -76,7 +76,7 @@ class TitleAccuracy(
 
 @dataclass(frozen=True)
 class CalibrationError(SumScored, better="lower"):
-    r"""Whether a classifier's confidence is its accuracy: expected calibration error.
+    r"""Expected calibration error: how far a classifier's confidence is from its accuracy.
 
     $\mathrm{ECE} = \sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|$ over equal-width bins
     of the confidence in the predicted title (Naeini, Cooper and Hauskrecht 2015; 15 in Guo et al.
@@ -96,7 +96,7 @@ class CalibrationError(SumScored, better="lower"):
             )
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        """Per bin: sections, sum of confidence, correct ones; then exclusion.
+        """A row a text: sections, sum of confidence and correct sections of each bin; ``excluded``.
 
         A document without a gold title is excluded.
         """
@@ -125,17 +125,27 @@ class CalibrationError(SumScored, better="lower"):
         return ratio(errors, sections.sum(axis=-1))
 
     def _bins(self, sums: np.ndarray) -> np.ndarray:
-        """Sections, sum of confidence and correct ones of each bin, (3, ..., bins)."""
+        """Sections, sum of confidence and correct sections of each bin, (3, ..., bins).
+
+        Args:
+            sums: of the columns of the statistics, (..., columns).
+        """
         values = sums[..., : len(BIN_SUMS) * self.bins]
         by_bin = values.reshape(*values.shape[:-1], len(BIN_SUMS), self.bins)
         return np.moveaxis(by_bin, -2, 0)
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """Bins of the reliability diagram, the share of certain sections, the error by chance."""
+        """Details of the score for the reliability diagram.
+
+        Returns:
+            ``bins``: low end, high end, sections, sum of confidence and correct sections of each
+            bin with sections; ``share_over_90``: share of sections with a confidence above
+            ``CERTAIN``; ``expected_by_chance``: the error of a calibrated reader.
+        """
         statistics = self.sufficient_statistics(units)
         by_bin = self._bins(statistics.values.sum(axis=0))
         sections, confidence, _ = by_bin
-        # 1. The bins that have sections: ends, sections, sum of confidence, correct ones.
+        # 1. The bins that have sections.
         bins = []
         for number in np.flatnonzero(sections):
             low = number / self.bins
@@ -224,16 +234,19 @@ class CorrectedTitleCritic(SectionOrder):
         return super().fit_units(real)._with_channel(mean_rows)
 
     def redrawn(self, rng: np.random.Generator) -> Self:
-        """The critic with a channel drawn from what the confusion counts leave open."""
+        """The critic with a channel drawn from its posterior, a Dirichlet for each gold title.
+
+        A resample of the score draws one, so that the interval has the channel's uncertainty.
+        """
         weights = np.maximum(self._weights(), SMALLEST_WEIGHT)
         rows = [rng.dirichlet(row) for row in weights]
         return self._with_channel(np.stack(rows))
 
     def _weights(self) -> np.ndarray:
-        """The counts, and in each row ``PSEUDO_SECTIONS`` of the errors that all titles share.
+        """Parameters of the Dirichlets of the channel's rows, (gold titles, predicted titles).
 
-        Returns:
-            Weights of predicted titles for each gold title, (titles, titles).
+        They are the confusion counts, and in each row ``PSEUDO_SECTIONS`` more, which are divided
+        as the errors of all titles are: titles with few sections borrow the others' profile.
         """
         counts = self.confusion_counts
         num_titles = len(counts)
@@ -249,7 +262,7 @@ class CorrectedTitleCritic(SectionOrder):
         return counts + PSEUDO_SECTIONS * profile
 
     def _with_channel(self, rows: np.ndarray) -> Self:
-        """The critic with a channel, in which begin and end stay as they are.
+        """The critic with a channel, in which begin and end are never misread.
 
         Args:
             rows: of the titles of the confusion matrix, (titles, titles), each sums to one.
@@ -264,7 +277,7 @@ class CorrectedTitleCritic(SectionOrder):
         return transition_statistics(self, units, self.corrected_table())
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """Corrected log-probability of each transition in nats, an array for each unit."""
+        """Corrected log-probability of each transition, nats, (transitions,)."""
         corrected_critic = replace(self, log_transitions=self.corrected_table())
         return SectionOrder.part_values(corrected_critic, units)
 
@@ -275,12 +288,18 @@ class CorrectedTitleCritic(SectionOrder):
         return perplexity(logprob, counts.sum(axis=(-2, -1)))
 
     def corrected_table(self) -> np.ndarray:
-        r"""$\tilde L = C^{-1} L C^{-\top}$, float64 (states, states), nats."""
+        r"""The table of corrected log-probabilities of transitions, float64 (states, states), nats.
+
+        $\tilde L = C^{-1} L C^{-\top}$.
+        """
         left = np.linalg.solve(self.channel, self.log_transitions)
         return np.linalg.solve(self.channel, left.T).T
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """What the channel rests on, and whether so few errors can be corrected."""
+        """The counts behind the channel, and whether errors are few enough to be corrected.
+
+        ``reliable`` is true where at most a share ``RELIABLE`` of validation sections is misread.
+        """
         sections_of_title = self.confusion_counts.sum(axis=1)
         sections = float(self.confusion_counts.sum())
         errors = sections - float(np.trace(self.confusion_counts))
@@ -294,7 +313,7 @@ class CorrectedTitleCritic(SectionOrder):
 
 
 def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarray:
-    """Sections by gold and predicted title.
+    """The confusion matrix: how many sections have each gold title and each predicted one.
 
     Args:
         units: articles as they were read; sections without a gold title are left out.
@@ -322,9 +341,9 @@ def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarra
 
 
 def corrected(*, real: Predictions, deltas: Sequence[float]) -> CorrectedTitleCritic:
-    """The corrected twin of :func:`longform.critics.section_order.score.validated`.
+    """A corrected critic, not yet fitted, with the delta and the confusions of validation text.
 
-    Its channel is counted on validation text.
+    It is the twin of :func:`longform.critics.section_order.score.validated`.
 
     Args:
         real: predictions of real text with documents of the splits train and validation.

@@ -26,15 +26,16 @@ COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown
 
 
 class Terms(NamedTuple):
-    """The terms of one document in nats, part by part.
+    """The terms of one document's log-probability, nats, part by part.
 
-    Their sum is the evidence, which the forward pass gives alone.
+    Expectations are under the posterior of the titles. All parts of the three terms sum to the
+    evidence, which the forward pass alone gives too.
 
     Attributes:
         prior: expected log-probability of each transition, (transitions,); begin and, where the
             text was not cut, end included.
         likelihood: expected log-likelihood of each section, (sections,).
-        entropy: of each title given the one before, (sections,).
+        entropy: posterior entropy of each title given the one before, (sections,).
         evidence: log-probability of all sections.
     """
 
@@ -47,30 +48,33 @@ class Terms(NamedTuple):
 def terms(
     initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray
 ) -> Terms:
-    """Exact terms of a chain by forward and backward sums, all from logarithms.
+    """The exact terms of a chain of titles, by forward and backward sums of logarithms.
 
     Args:
-        initial: of the first title, (titles,).
-        inner: from title to title, (titles, titles).
-        final: from the last title to the end, (titles,).
-        emissions: of each section under each title, (sections, titles).
+        initial: log-probability of the first title, (titles,).
+        inner: log-probability of each title (column) after each (row), (titles, titles).
+        final: log-probability of the end after each title, (titles,).
+        emissions: log-likelihood of each section under each title, (sections, titles).
     """
     forward, backward = _forward_backward(initial, inner, final, emissions)
     evidence = float(logsumexp(forward[-1] + final))
-    # 1. log P(z_m | x), and log P(z_m, z_m+1 | x).
+    # 1. Log posteriors: of each title, log P(z_m | x), (sections, titles), and of each pair of
+    #    neighbours, log P(z_m, z_m+1 | x), (sections - 1, titles, titles).
     single = forward + backward - evidence
     after = (emissions[1:] + backward[1:])[:, None, :]
     double = forward[:-1, :, None] + inner + after - evidence
     # 2. The prior's expected log-probability: of the first title, of each step, and of the end.
-    first = _expected(single[0], initial, 0)
-    steps = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
-    last = _expected(single[-1], final, 0)
+    first = _expected(single[0], initial, axis=0)
+    steps = _expected(double, np.broadcast_to(inner, double.shape), axis=(1, 2))
+    last = _expected(single[-1], final, axis=0)
     prior = np.concatenate([[first], steps, [last]])
     # 3. The sections' expected log-likelihood.
-    likelihood = _expected(single, emissions, 1)
+    likelihood = _expected(single, emissions, axis=1)
     # 4. H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of its first title.
-    first_entropy = -_expected(single[0], single[0], 0)
-    step_entropy = _expected(single[:-1], single[:-1], 1) - _expected(double, double, (1, 2))
+    first_entropy = -_expected(single[0], single[0], axis=0)
+    single_entropy = -_expected(single[:-1], single[:-1], axis=1)
+    pair_entropy = -_expected(double, double, axis=(1, 2))
+    step_entropy = pair_entropy - single_entropy
     entropy = np.concatenate([[first_entropy], step_entropy])
     return Terms(prior, likelihood, entropy, evidence)
 
@@ -78,9 +82,9 @@ def terms(
 def _forward_backward(
     initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """log P(x_1..x_m, z_m) and log P(x_m+1..x_M, end | z_m), both (sections, titles).
+    """The forward and backward sums: log P(x_1..x_m, z_m) and log P(x_m+1..x_M, end | z_m).
 
-    The arguments are those of :func:`terms`.
+    The arguments are those of :func:`terms`. Both are (sections, titles); row m - 1 is section m.
     """
     forward = np.empty_like(emissions)
     forward[0] = initial + emissions[0]
@@ -97,7 +101,9 @@ def _forward_backward(
 def _expected(
     log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]
 ) -> np.ndarray:
-    """Sum of values under weights; where a weight is zero a value may be infinite.
+    """The sum of values times weights, over some axes.
+
+    A value whose weight is zero adds nothing, even if it is infinite.
 
     Args:
         log_weights: logarithms of the weights.
@@ -113,14 +119,15 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
     r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$ (deng2022 section 2).
 
     Attributes:
-        share_names, log_shares: the titles, and the log-share of each among the training sections.
+        share_names: the titles of training sections, in alphabetical order.
+        log_shares: the logarithm of each one's share of these sections, (titles,).
     """
 
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     log_shares: Any = field(default=None, repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[TitledArticle]) -> Self:
-        """A critic with the transitions of gold titles, and their shares."""
+        """Learn the transitions of real texts' gold titles, and each title's share of sections."""
         titles: list[str] = []
         for unit in real:
             titles.extend(unit.gold_chain().symbols)
@@ -130,7 +137,7 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         return replace(fitted, share_names=tuple(names.tolist()), log_shares=log_shares)
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        """Per unit ``COLUMNS``: sums of the terms in nats, transitions, exclusion."""
+        """A row a text, its columns ``COLUMNS``: sums of terms (nats), transitions, exclusion."""
         excluded = (0, 0, 0, 0, 0, 0, 1)
         rows: list[Sequence[float]] = []
         for unit in units:
@@ -144,7 +151,7 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """The term that is scored, part by part, nats; empty for an unreadable document."""
+        """The parts of the term that is scored, nats; empty for an excluded document."""
         values = []
         for unit in units:
             unit_terms = self._terms(unit)
@@ -194,9 +201,10 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
 
 
 class _PerTransition(ExpectedTitleCritic, parts="sections"):
-    """A term in nats per transition."""
+    """A critic that scores one term, in nats per transition."""
 
     def of_sums(self, sums: Sums) -> Any:
+        """The term's total over all texts' transitions."""
         return ratio(sums.total(self.attributed[0]), sums.total("transitions"))
 
 
@@ -233,7 +241,7 @@ class ChainEntropy(SectionOrder):
         counts = transition_totals(self, sums)
         total = counts.sum(axis=(-2, -1))
         is_met = counts > 0
-        # 1. n H of the later title given the earlier one, in nats.
+        # 1. n times the entropy H of the later title given the earlier one, nats; n transitions.
         totals_of_earlier = counts.sum(axis=-1, keepdims=True)
         shares = np.where(is_met, ratio(counts, totals_of_earlier), 1.0)
         entropy = -(counts * np.log(shares)).sum(axis=(-2, -1))
@@ -244,7 +252,7 @@ class ChainEntropy(SectionOrder):
         return np.exp(ratio(entropy + bias, total))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
-        """Nothing: what its base tells is of another critic."""
+        """No details: those of the base class are of another critic."""
         return {}
 
 

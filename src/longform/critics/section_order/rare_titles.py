@@ -16,7 +16,7 @@ MIN_TEXTS = 4
 
 
 def common_titles(real: Iterable[Chain], min_texts: int = MIN_TEXTS) -> frozenset[str]:
-    """The titles that stand in at least so many texts.
+    """The titles that occur in at least ``min_texts`` texts.
 
     Args:
         real: chains of section titles of real texts; invalid ones count nothing.
@@ -46,4 +46,5 @@ def with_rare_titles_pooled(
 
 
 def _pooled(title: str, common: frozenset[str]) -> str:
+    """A common title as it is, any other as :data:`RARE`."""
     return title if title in common else RARE

@@ -57,7 +57,7 @@ def fit(
 ) -> checkpoints.SavedModel:
     """Train a title classifier on the titled sections of split train.
 
-    The weights of the best validation loss are taken.
+    It has the weights of the best validation loss.
 
     Args:
         documents: of the splits train and validation.
@@ -114,7 +114,7 @@ def fit(
 
 
 def training_titles(documents: Sequence[Document]) -> list[str]:
-    """The titles of split train in alphabetical order."""
+    """The distinct titles of sections of split train, in alphabetical order."""
     titles = set()
     for document in documents:
         if document.split == "train":
@@ -146,7 +146,7 @@ def read(
     batch: int = 16,
     truth: Mapping[str, np.ndarray] | None = None,
 ) -> Predictions:
-    """Arg-max titles, with each title's probability and, where there are any, the gold titles.
+    """Predict the titles of documents' sections: the most probable title of each section.
 
     Args:
         documents: of a corpus.
@@ -155,12 +155,12 @@ def read(
         splits: whose documents are read.
         max_length: tokens of a section that are read.
         batch: sections at a time.
-        truth: arrays of the corpus; what it says of the chain that made the titles is passed on.
+        truth: arrays of the corpus; those of ``SYNTHETIC`` are copied to the predictions.
 
     Returns:
         As :func:`longform.documents.chains_to_predictions`, and ragged by section ``confidence``
-        (of the predicted title), ``gold`` (index among ``gold_names``, -1 for none) and
-        ``log_posterior`` (sections, titles of ``title_names``).
+        (probability of the predicted title), ``gold`` (index among ``gold_names``, -1 for none) and
+        ``log_posterior`` (sections, titles of ``title_names``), nats.
     """
     chosen = of_splits(documents, splits, f"infer {name}")
     sections: list[Section] = []
@@ -172,7 +172,7 @@ def read(
     titles = [network.config.id2label[i] for i in range(network.config.num_labels)]
     tokens = [section_ids(section.text, tokenizer, max_length) for section in sections]
     log_posterior = classify(network, tokens, batch, name)
-    # 2. The most probable titles, as a chain a document.
+    # 2. The most probable titles, as a chain a document: each takes its sections' next titles.
     predicted = iter(np.array(titles)[log_posterior.argmax(axis=1)].tolist())
     chains = []
     for document in chosen:
@@ -199,7 +199,7 @@ def read(
 
 
 def _gold_titles(sections: Sequence[Section]) -> tuple[list[str], np.ndarray]:
-    """Distinct titles in alphabetical order, and the index of each section's among them.
+    """The distinct titles of sections in alphabetical order, and the index of each section's title.
 
     Indices are int32 (sections,), -1 for a section without a title.
     """
@@ -211,9 +211,9 @@ def _gold_titles(sections: Sequence[Section]) -> tuple[list[str], np.ndarray]:
 
 @torch.no_grad()
 def classify(network: Any, rows: Sequence[Sequence[int]], batch: int, name: str) -> np.ndarray:
-    """Log posterior over titles of sections.
+    """The log posterior over titles of each section.
 
-    Sections are batched by length, which leaves the result as it is.
+    Sections of similar length share a batch, which saves padding and does not change the result.
 
     Args:
         network: a classifier.
@@ -241,7 +241,9 @@ def classify(network: Any, rows: Sequence[Sequence[int]], batch: int, name: str)
 
 
 def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Predictions:
-    """One chain of titles per document; a document with an untitled section is an invalid chain.
+    """The documents' own titles as predictions, one chain a document.
+
+    A document with an untitled section has an invalid, empty chain.
 
     Args:
         documents: of a corpus.

@@ -33,13 +33,14 @@ SHOWN_END = 30  # ours: characters of a text that stand for its end
 
 @dataclass(frozen=True)
 class TitledArticle(Chain):
-    """One document's titles as read (its symbols, one a section) and, where it has them, its own.
+    """One document's predicted titles (its symbols, one a section) beside its own titles.
 
     Attributes:
         gold: its own titles, None where a section has none.
-        log_posterior: of each title of a reader, (sections, titles); nothing where none was read.
-        title_names: of the columns of ``log_posterior``.
-        confidence: of each predicted title, (sections,).
+        log_posterior: a title classifier's log-probability of each title, nats, (sections, titles);
+            (0, 0) where no classifier read it.
+        title_names: the titles that are the columns of ``log_posterior``.
+        confidence: probability of each predicted title, (sections,).
     """
 
     gold: tuple[str | None, ...] = ()
@@ -48,7 +49,7 @@ class TitledArticle(Chain):
     confidence: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def gold_chain(self) -> Chain:
-        """The chain of its own titles; invalid where one is missing."""
+        """The chain of the document's own titles; invalid where one is missing."""
         is_complete = len(self.gold) > 0 and None not in self.gold
         symbols = tuple(map(str, self.gold)) if is_complete else ()
         return Chain(self.unit_id, self.split, symbols, valid=is_complete, cut=self.cut)
@@ -80,7 +81,7 @@ class SectionOrder(
     )
 
     def read_texts(self, documents: Sequence[Document]) -> list[TitledArticle]:
-        """The titles of each text: its own, or where there is a reader those that it predicts."""
+        """The titles of each text: its own, or those that the classifier ``reader`` predicts."""
         if self.reader is None:
             return list(map(own_titles, documents))
         from longform.critics.section_order.own_texts import predicted_titles
@@ -89,7 +90,10 @@ class SectionOrder(
         return units_from_predictions(predictions)
 
     def spans(self, document: Document, unit: TitledArticle, values: np.ndarray) -> Spans:
-        """The beginning of each section stands for its title, the last words for the end."""
+        """The span of each transition: the start of the section whose title it leads to.
+
+        That of the transition to the end is the text's last characters.
+        """
         spans = []
         starts = section_starts(document)
         for start, section in zip(starts, document.sections, strict=True):
@@ -100,7 +104,7 @@ class SectionOrder(
         return spans[: len(values)]
 
     def fit_units(self, real: Sequence[Any]) -> Self:
-        """A critic with the transitions of gold titles.
+        """Learn the transitions between the gold titles of real texts.
 
         Args:
             real: real articles; those without gold titles are excluded and counted.
@@ -112,7 +116,14 @@ class SectionOrder(
         return super().fit_units(gold_chains)
 
     def describe(self, units: Sequence[Any]) -> dict[str, Any]:
-        """What tables and figures of transitions need, ready for JSON."""
+        """Details of the score for tables and figures of transitions, ready for JSON.
+
+        Returns:
+            ``transitions``: earlier and later title, count and probability; ``likeliest``: each
+            title's likeliest successor; ``worst``: the least probable articles; ``repeating``: the
+            most probable ones that improbably repeat a title; ``validation``: delta and Latent PPL
+            of each candidate; ``exact_latent_ppl``.
+        """
         ranked = self._least_probable_first(units)
         repeating = []
         for chain, log_probs in reversed(ranked):
@@ -128,7 +139,7 @@ class SectionOrder(
         }
 
     def _transition_table(self, units: Sequence[Any]) -> list[list[Any]]:
-        """Every transition of known titles: earlier, later, its count and its probability."""
+        """A row for every kind of transition: earlier title, later title, count and probability."""
         index = {name: i for i, name in enumerate(self.names)}
         probabilities = np.exp(self.log_transitions)
         counts = markov_chain.transition_counts(self, units)
@@ -139,7 +150,7 @@ class SectionOrder(
         return table
 
     def _likeliest_successors(self) -> dict[str, str]:
-        """What most probably follows the beginning and each title; the first name of equals."""
+        """The likeliest successor of the beginning and of each title; on a tie the first name."""
         likeliest = {}
         for name, row in zip(self.names, self.log_transitions, strict=True):
             if name != END:
@@ -147,7 +158,10 @@ class SectionOrder(
         return likeliest
 
     def _least_probable_first(self, units: Sequence[Any]) -> list[tuple[Chain, np.ndarray]]:
-        """Chains of three titles or more with the log-probabilities of their transitions."""
+        """Chains of three titles or more, by mean log-probability of a transition, ascending.
+
+        Each comes with its log-probabilities, nats, (transitions,).
+        """
         chains = self.judged(units)
         pairs = []
         for chain, log_probs in zip(chains, self.part_values(chains), strict=True):
@@ -161,11 +175,13 @@ class SectionOrder(
         return sorted(pairs, key=rank)
 
     def rows_of(self, names: Sequence[str]) -> list[int]:
-        """The rows, and columns, of some names in the table of transitions."""
+        """The indices of some names' rows, and columns, in the table of transitions."""
         return [self.names.index(name) for name in names]
 
     def exact_latent_ppl(self) -> float | None:
-        r"""The synthetic process's own value under this critic; None without a known process.
+        r"""The Latent PPL that the known process of synthetic text has under this critic.
+
+        None without a known process, or where the critic lacks one of its titles.
 
         $\exp(-\sum_{ab} v_a P_{ab} \log P_c(b|a) / \sum_a v_a)$, where $v = e_0 (I - Q)^{-1}$ are
         the expected visits of begin and of each title.
@@ -189,7 +205,7 @@ class SectionOrder(
 
 
 def own_titles(document: Document) -> TitledArticle:
-    """A document read by its own titles; it is invalid where a section has none."""
+    """The article of a document's own titles; it is invalid where a section has none."""
     titles = tuple(section.title for section in document.sections)
     is_complete = all(titles)
     return TitledArticle(
@@ -203,8 +219,14 @@ def own_titles(document: Document) -> TitledArticle:
 
 
 def _repeats_improbably(chain: Chain, log_probs: np.ndarray) -> bool:
-    """Whether a title follows itself where real text would hardly have it so."""
+    """Whether a title follows itself although that is improbable in real text.
+
+    Args:
+        chain: of titles.
+        log_probs: of its transitions, the first one from the beginning, nats.
+    """
     improbable = log_probs[1:] < np.log(markov_chain.FAILURE_PROBABILITY)
+    # not strict: the last transition leads to the end
     for (earlier, later), failed in zip(pairwise(chain.symbols), improbable, strict=False):
         if earlier == later and failed:
             return True
@@ -212,7 +234,7 @@ def _repeats_improbably(chain: Chain, log_probs: np.ndarray) -> bool:
 
 
 def _described(articles: Sequence[tuple[Chain, np.ndarray]]) -> list[dict[str, Any]]:
-    """Titles of some articles with the log-probabilities of their transitions, for a record."""
+    """Rows for a record: ``unit``, ``titles`` and ``log_probs`` of transitions of each article."""
     described = []
     for chain, log_probs in articles:
         article = {
@@ -240,30 +262,32 @@ class GoldTitleCritic(SectionOrder):
 class RandomTitleCritic(SectionOrder):
     """The same critic on titles drawn at random: the chance row of a table.
 
-    A text has as many as it has of its own, each with its share among the gold titles of training.
+    A text's own titles are replaced by as many draws from the gold titles of training sections.
     """
 
     titles: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[Any]) -> Self:
+        """Learn the transitions of real texts' gold titles, and keep the titles to draw from."""
         titles: list[str] = []
         for unit in real:
             titles.extend(unit.gold_chain().symbols)
         return replace(super().fit_units(real), titles=tuple(titles))
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
+        """Chains as long as the units' own, of titles drawn at random."""
         return [markov_chain.drawn_at_random(unit, self.titles, "random titles") for unit in units]
 
 
 def transition_statistics(
     critic: BigramCritic, units: Sequence[Chain], table: np.ndarray
 ) -> SufficientStatistics:
-    """Counts of every transition of known names, and their sum under a table.
+    """Count each text's transitions between known titles, and sum a table's values over them.
 
     Args:
         critic: a fitted one, whose names are the states.
         units: articles.
-        table: what a transition counts for, float64 (states, states).
+        table: value of each transition, such as its log-probability, float64 (states, states).
 
     Returns:
         Columns ``a|b`` for each pair of names, ``logprob`` (the sum), ``unknown`` (transitions with
@@ -280,7 +304,7 @@ def transition_statistics(
     for earlier in critic.names:
         for later in critic.names:
             columns.append(f"{earlier}|{later}")
-    # 2. What they sum to, and what is not among them.
+    # 2. Their values' sum, transitions with unknown names, and exclusion.
     logprob = counts @ table.ravel()
     unknown = np.bincount(transitions.unit, transitions.unknown, len(units))
     excluded = [float(not chain.valid) for chain in critic.judged(units)]
@@ -289,10 +313,10 @@ def transition_statistics(
 
 
 def transition_totals(critic: BigramCritic, sums: Sums) -> np.ndarray:
-    """Transitions between any two states, from sums of :func:`transition_statistics`.
+    """The count of each transition, from sums of :func:`transition_statistics`.
 
     Returns:
-        (..., states, states); what stands before are the sums' own dimensions, as of resamples.
+        (..., states, states); the leading dimensions are those of the sums, such as resamples.
     """
     num_states = len(critic.names)
     flat = sums.values[..., : num_states * num_states]
@@ -305,10 +329,12 @@ AnyTitleCritic = TypeVar("AnyTitleCritic", bound=SectionOrder)
 def with_validated_delta(
     kind: type[AnyTitleCritic], real: Predictions, deltas: Sequence[float]
 ) -> AnyTitleCritic:
-    """A critic with the delta of lowest Latent PPL on the *predicted* validation titles.
+    """A critic, not yet fitted, with the delta of lowest Latent PPL on validation texts.
+
+    The delta is chosen on *predicted* titles for every class, whichever titles that itself judges.
 
     Args:
-        kind: its class, whatever that itself judges.
+        kind: the critic's class.
         real: predictions of real text with documents of the splits train and validation.
         deltas: the candidates.
 
@@ -343,7 +369,11 @@ random_titles = partial(with_validated_delta, RandomTitleCritic)
 
 
 def units_from_predictions(predictions: Predictions) -> list[TitledArticle]:
-    """One unit per document of section-title predictions."""
+    """The article of each document, from predictions of section titles.
+
+    Args:
+        predictions: of :func:`longform.critics.section_order.read.read`.
+    """
     predicted_names = predictions.arrays["symbol_names"].tolist()
     # the last one, which index -1 takes, is that of a section without a title
     gold_names = [*predictions.arrays["gold_names"].tolist(), None]

@@ -37,7 +37,7 @@ UNCOUNTED = -1  # region of a begin token
 
 
 def joined(contents: Sequence[str]) -> tuple[str, list[int]]:
-    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between.
+    """Join region contents as SyntaxGym does: with one blank between them, empty ones skipped.
 
     Returns:
         The text, and the ends of the regions: region k is ``text[ends[k - 1] : ends[k]]``, possibly
@@ -55,7 +55,7 @@ def joined(contents: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.ndarray:
-    """Region index of each token: the region of the first visible character from its start on.
+    """The index of each token's region: that of the first visible character from its start on.
 
     A blank before a word belongs to the word's region, and blanks at the end of the text to that of
     its last character.
@@ -69,12 +69,12 @@ def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.n
         int32 (tokens,).
     """
     size = len(text)
-    # 1. From each position on, that of the next visible character; ``size`` where there is none.
-    # The end of the text is a position too: an end token starts there.
+    # 1. For each position, the next one with a visible character; ``size`` where there is none.
+    #    The end of the text is a position too: an end token starts there.
     is_blank = np.array([character.isspace() for character in text] + [True])
     visible = np.where(is_blank, size, np.arange(size + 1))
     next_visible = np.minimum.accumulate(visible[::-1])[::-1]
-    # 2. That of each token; behind the last visible character it is the text's last one.
+    # 2. The first visible character of each token; after the last one it is the text's end.
     last = max(size - 1, 0)
     token_starts = np.minimum(np.asarray(starts, dtype=np.int64), size)
     first_letters = np.minimum(next_visible, last)[token_starts]
@@ -82,12 +82,12 @@ def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.n
 
 
 class Source(NamedTuple):
-    """One condition's text.
+    """The text of one condition, with its regions and the pieces that are tokenised alone.
 
     Attributes:
         text: its regions joined.
         ends: where each region ends in the text.
-        utterances: start and end of each piece that is read by itself.
+        utterances: start and end of each piece that is tokenised by itself.
     """
 
     text: str
@@ -162,7 +162,7 @@ class Encoder:
         return [self._row(source, tokens) for source in sources]
 
     def _source(self, contents: Sequence[str]) -> Source:
-        """A condition's regions as one text, cut where changes of speaker are read apart."""
+        """A condition's regions as one text, cut into utterances where the separator is ``eos``."""
         if self.separator == "strip":
             contents = list(map(partial(MARK.sub, " "), contents))
         text, ends = joined(contents)
@@ -178,13 +178,15 @@ class Encoder:
     def _row(
         self, source: Source, tokens: Iterator[tuple[list[int], list[tuple[int, int]]]]
     ) -> Row:
-        """One condition's row.
+        """One condition's token ids, and the region of each token.
 
         Args:
             source: its text.
-            tokens: ids and offsets of each utterance; those of this condition come next.
+            tokens: an iterator over ids and offsets of all conditions' utterances, of which those
+                of this condition come next.
         """
-        # 1. Utterances one after another, an end token between, which stands at the mark.
+        # 1. Utterances one after another, with an end token between, which starts at the mark. Offsets
+        #    count in the utterance, ``starts`` in the text.
         ids: list[int] = []
         starts: list[int] = []
         for number, (start, _) in enumerate(source.utterances):
@@ -196,7 +198,7 @@ class Encoder:
             for offset, _ in offsets:
                 starts.append(start + offset)
         regions = token_regions(source.text, source.ends, starts).tolist()
-        # 2. What stands before and behind a text.
+        # 2. Begin and end tokens. Without a begin token the first token is context only.
         if self.ends == "bos":
             begin = start_ids(self.tokenizer)
             ids = [*begin, *ids]
@@ -228,10 +230,11 @@ def read(
     budget: int = 1024,
     share: bool = True,
 ) -> Predictions:
-    """Token surprisals of a corpus of suites.
+    """Read a corpus of test suites: predictions with the surprisal of every token.
 
     Args:
-        documents, truth: of the corpus.
+        documents: of the corpus, one an item.
+        truth: arrays of the corpus, which have its conditions and regions.
         reader: folder of a causal language model.
         name: of the stage, for messages.
         ends, separator: conventions, see :class:`Encoder`.
@@ -243,7 +246,7 @@ def read(
     """
     tokenizer, network = open_language_model(reader)
     encoder = Encoder(tokenizer, ends, separator)
-    log_prob_reader = open_reader(network, budget, share, f"infer {name}")
+    log_prob_reader = open_reader(network, budget, share=share, label=f"infer {name}")
     return suite_predictions(suites_from_documents(documents, truth), encoder, log_prob_reader)
 
 
@@ -251,7 +254,7 @@ Version = tuple[Suite, SuiteItem, Condition]
 
 
 def conditions_of(suites: Sequence[Suite]) -> Iterator[Version]:
-    """Every condition of every item of every suite, in that order."""
+    """Every condition of every item of every suite, in that order, with its item and suite."""
     for suite in suites:
         for item in suite.items:
             for condition in item.conditions:
@@ -277,7 +280,8 @@ def condition_bits(
     rows = encoder.rows(contents)
     ids, regions_of = zip(*rows, strict=True) if rows else ((), ())
     reader.check(ids, names)
-    # 2. Bits by region; nothing precedes the first token, which counts 0.
+    # 2. Bits by region. Log-probabilities (nats) are of the tokens from the second on: nothing
+    #    precedes the first token, which counts 0 bits.
     bits_of_conditions = []
     for region_of_token, log_probs, texts in zip(
         regions_of, reader.read(ids), contents, strict=True
@@ -293,7 +297,7 @@ def condition_bits(
 def suite_predictions(
     suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader
 ) -> Predictions:
-    """Predictions with one unit per item, id ``suite/item``.
+    """The surprisals of suites as predictions, with one unit an item, whose id is ``suite/item``.
 
     Args:
         suites: whose items are read.
@@ -301,11 +305,12 @@ def suite_predictions(
         reader: of tokens into log-probabilities.
 
     Returns:
-        suite: int64 per unit, an index into ``suite_names`` and ``suite_head_names`` (the suites'
+        suite: int64 (items,), an index into ``suite_names`` and ``suite_head_names`` (the suites'
             JSON without items).
         region_condition, region_number, region_tokens: int64, ragged over the regions of all
-            conditions of the item; the condition is an index into ``condition_names``.
-        token_bits: float32, ragged over tokens, region after region.
+            conditions of the item: index of the condition in ``condition_names``, number of the
+            region, and how many tokens it has.
+        token_bits: surprisals, float32, ragged over tokens, region after region.
     """
     # 1. The suites, and the conditions that any of them has.
     names: set[str] = set()

@@ -21,13 +21,14 @@ COLUMNS = ("items", "correct", "gained", "lost")
 
 @dataclass(frozen=True)
 class ReadItem(Unit):
-    """One item as a model read it.
+    """One item of a test suite, with the surprisal of its tokens under a language model.
 
     Attributes:
         suite: name of its suite.
         metric: how the bits of a region's tokens become its value, a key of ``METRICS``.
         formulas: the suite's predictions.
-        regions: bits of the tokens of each region, float64 (tokens,), by condition and number.
+        regions: surprisal of the tokens of each region, bits, float64 (tokens,), by the condition's
+            name and the region's number.
     """
 
     suite: str
@@ -36,7 +37,7 @@ class ReadItem(Unit):
     regions: Mapping[tuple[str, int], np.ndarray]
 
     def bits(self, condition: str, region: int | None) -> np.ndarray:
-        """Bits of one region, or of all regions of the condition.
+        """Bits of the tokens of one region, or (None) of all regions of the condition, (tokens,).
 
         Raises InputError: the item has no such region.
         """
@@ -53,7 +54,11 @@ class ReadItem(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[ReadItem]:
-    """One item a unit of what :mod:`longform.critics.surprisal.read` wrote."""
+    """The items of test suites with their surprisals.
+
+    Args:
+        predictions: of :func:`longform.critics.surprisal.read.suite_predictions`.
+    """
     # 1. Name, metric and formulas of each suite.
     suites = []
     for text in predictions.arrays["suite_head_names"].tolist():
@@ -89,11 +94,15 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
     reference: Mapping[str, bool] = field(default_factory=dict, metadata=FITTED, repr=False)
 
     def against(self, items: Sequence[ReadItem]) -> "SuiteAccuracy":
-        """A copy that knows on which items another model, which read ``items``, succeeds."""
+        """The critic with the items as reference on which another model succeeds.
+
+        Args:
+            items: as the other model read them.
+        """
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def sufficient_statistics(self, units: Sequence[ReadItem]) -> SufficientStatistics:
-        """Columns ``items``, ``correct``, and ``gained`` and ``lost`` against the reference."""
+        """A row an item: ``items`` (1), ``correct``, ``gained`` and ``lost`` against the reference."""
         return SufficientStatistics.of(units, COLUMNS, map(self._counts, units))
 
     def succeeds(self, item: ReadItem) -> bool:
@@ -104,15 +113,19 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
 
         return all(prediction_formulas.evaluate(formula, value) for formula in item.formulas)
 
-    def value(self, item: ReadItem, named: RegionValue) -> float:
-        """What a formula's region is worth, by the suite's metric.
+    def value(self, item: ReadItem, operand: RegionValue) -> float:
+        """The number that stands for a region in a formula: its bits by the suite's metric.
 
-        Raises InputError: a region without tokens, of which only the sum is known.
+        Args:
+            item: whose region it is.
+            operand: condition and number of the region, as the formula names them.
+
+        Raises InputError: a region without tokens, which has a sum (0) but no other metric.
         """
-        bits = item.bits(named.condition, named.region)
+        bits = item.bits(operand.condition, operand.region)
         if not len(bits) and item.metric != "sum":
             raise InputError(
-                f"{item.unit_id}: region {named.region} of condition {named.condition!r} has no "
+                f"{item.unit_id}: region {operand.region} of condition {operand.condition!r} has no "
                 f"token, so it has no {item.metric}; take metric 'sum' or give it text"
             )
         return prediction_formulas.METRICS[item.metric](bits)
@@ -126,7 +139,12 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
         return described
 
     def _described(self, items: Sequence[ReadItem]) -> dict[str, Any]:
-        """One suite's counts, mean and population deviation of its formulas' regions, mean bits."""
+        """Details of one suite.
+
+        Returns:
+            ``counts``: totals of ``COLUMNS``; ``formula_bits``: as :func:`formula_bits`;
+            ``token_bits``: as :func:`mean_bits`.
+        """
         counts = np.array(list(map(self._counts, items)))
         sums = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
         success = counts[:, COLUMNS.index("correct")] > 0
@@ -137,7 +155,7 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
         }
 
     def _counts(self, item: ReadItem) -> tuple[float, float, float, float]:
-        """The item's row of ``COLUMNS``."""
+        """The item's row of ``COLUMNS``; without a reference nothing is gained or lost."""
         correct = self.succeeds(item)
         reference = self.reference.get(item.unit_id, correct)
         gained = correct and not reference
@@ -146,15 +164,15 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
 
 
 def formula_bits(items: Sequence[ReadItem], success: np.ndarray) -> dict[str, Any]:
-    """Summed bits of each region that the suite's formulas name.
+    """Mean and deviation over items of each region's summed bits, for the regions in formulas.
 
     Args:
         items: of one suite.
         success: which of them succeed, bool (items,).
 
     Returns:
-        Mean and population deviation over all, the successful and the other items, by region; None
-        where there is no such item.
+        For each region ``all``, ``true`` (successful items) and ``false`` (others): mean and
+        population deviation, or None where there is no such item.
     """
     groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
     regions: dict[RegionValue, None] = {}
@@ -186,7 +204,11 @@ def mean_bits(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
 
 
 def mcnemar(gained: float, lost: float) -> float:
-    """Exact two-sided p-value that gains and losses are equally likely (McNemar 1947; binomial)."""
+    """The p-value of McNemar's exact two-sided test that gains and losses are equally likely.
+
+    Args:
+        gained, lost: items that one of two models alone gets right.
+    """
     changed = int(gained + lost)
     if not changed:
         return 1.0

@@ -105,7 +105,7 @@ def _exp(x):
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    # 3. Times 2^n, whose bits are the exponent alone.
+    # 3. Times 2^n: a float64 with the exponent n + 1023 in its bits and no fraction.
     exponent = np.float64(shifted).view(np.int64) + np.int64(1023)
     power = exponent << np.int64(52)
     return p * np.int64(power).view(np.float64)
@@ -150,6 +150,7 @@ def _sum(wide):
     Returns:
         float64.
     """
+    # partial sums of LANES lanes, then halves of these
     row, parts = wide
     for part in range(1, len(parts)):
         for lane in range(LANES):
@@ -479,7 +480,7 @@ def _pull_back(scratch, precision):
 
 @numba.njit(**_JIT)
 def _ascend(scratch, wide, precision, rows, columns, counts, ratios, limits):
-    """Rounds of coordinate ascent on one document until its bound stands still.
+    """Raise one document's bound by rounds of coordinate ascent until it hardly rises any more.
 
     Args:
         scratch: ``LAMBDA``, ``NU`` and ``MEAN`` are set by the caller; the first two are moved.
@@ -580,9 +581,9 @@ def expected_words(columns, weights, ratios, beta, out):
     total = np.empty(beta.shape[1], np.float64)
     for w in range(first, last):
         total[:] = 0
-        for at in range(starts[w], starts[w + 1]):
-            ratio = np.float64(ratios[entries[at]])
-            document = documents[at]
+        for nonzero in range(starts[w], starts[w + 1]):
+            ratio = np.float64(ratios[entries[nonzero]])
+            document = documents[nonzero]
             for k in range(total.size):
                 total[k] += ratio * weights[document, k]
         for k in range(total.size):

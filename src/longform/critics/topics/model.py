@@ -17,7 +17,7 @@ from longform.documents import Document
 from longform.errors import ConfigError, InputError
 from longform.files.artefacts import load_fitted, save_fitted
 
-COMMON = 3  # ours: times that a word of a few texts must be said to be one of a topic
+COMMON = 3  # ours: occurrences that a word needs where a topic model is fitted to few texts
 
 # English function words, written for this project: words that every document uses, whatever its
 # topic.
@@ -49,29 +49,36 @@ class TermCounts:
     size: int
 
     def __len__(self) -> int:
+        """How many documents there are."""
         return len(self.starts) - 1
 
     @property
     def tokens(self) -> np.ndarray:
         """In-vocabulary tokens of each document, float64 (documents,)."""
+        # one count more, since the start of an empty last document lies behind the others
         sums = np.add.reduceat(np.append(self.counts, 0.0), self.starts[:-1])
         # of a document without terms, reduceat gives the first count of the next one
         has_terms = np.diff(self.starts) > 0
         return sums * has_terms
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(terms, counts) of each document."""
+        """The terms and their counts of each document, both (terms of the document,)."""
         for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
             yield self.terms[first:last], self.counts[first:last]
 
     def take(self, documents: np.ndarray) -> "TermCounts":
-        """The numbered documents, in that order."""
+        """The counts of the documents of some indices, int64 (documents,), in that order."""
         rows = list(self.rows())
         return from_rows([rows[document] for document in documents.tolist()], self.size)
 
 
 def from_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], size: int) -> TermCounts:
-    """Pack (terms, counts) pairs, one per document, over ``size`` terms."""
+    """Pack the terms and counts of each document into one matrix.
+
+    Args:
+        rows: a pair for each document: term numbers, each once, and the count of each.
+        size: terms of the vocabulary.
+    """
     lengths = [0]
     all_terms = [np.zeros(0, np.int64)]
     all_counts = [np.zeros(0)]
@@ -88,9 +95,9 @@ def from_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], size: int) -> TermC
 
 
 def words_of(document: Document) -> list[str]:
-    """White-space tokens over all sections, with case and punctuation.
+    """White-space tokens of all sections, as they are written, with case and punctuation.
 
-    As in deng2022's released preprocessing.
+    That is deng2022's released preprocessing.
     """
     return " ".join(section.text for section in document.sections).split()
 
@@ -102,7 +109,7 @@ def build_vocabulary(
     max_share: float = 0.5,
     stop_words: Collection[str] = STOP_WORDS,
 ) -> tuple[str, ...]:
-    """The words that a topic model knows, as in deng2022's released preprocessing.
+    """Choose the words of a topic model, as in deng2022's released preprocessing.
 
     Args:
         documents: the training texts.
@@ -118,17 +125,17 @@ def build_vocabulary(
     """
     # 1. How often each word occurs, and in how many documents.
     occurrences: Counter[str] = Counter()
-    spread: Counter[str] = Counter()
+    num_documents_with: Counter[str] = Counter()
     size = 0
     for document in documents:
         words = words_of(document)
         occurrences.update(words)
-        spread.update(set(words))
+        num_documents_with.update(set(words))
         size += 1
     # 2. Those that are frequent, of few documents, and of content.
     terms = []
     for word, count in occurrences.items():
-        if count < min_count or spread[word] >= max_share * size:
+        if count < min_count or num_documents_with[word] >= max_share * size:
             continue
         if word.lower() not in stop_words and not FORMULAS.search(word):
             terms.append(word)
@@ -146,7 +153,7 @@ def count_terms(
     vocabulary: Sequence[str],
     words: Callable[[Document], list[str]] = words_of,
 ) -> tuple[TermCounts, np.ndarray]:
-    """Count the words of a vocabulary.
+    """Count how often each document has each word of a vocabulary.
 
     Args:
         documents: whose words are counted.
@@ -154,7 +161,7 @@ def count_terms(
         words: takes the words of a document from its text.
 
     Returns:
-        The counts, and of each document how many tokens are outside the vocabulary, int64
+        The counts, and how many tokens of each document are outside the vocabulary, int64
         (documents,).
     """
     number_of = {word: number for number, word in enumerate(vocabulary)}
@@ -224,7 +231,7 @@ class Progress:
         bound: of the corpus in nats, under the parameters that entered the iteration.
         change: relative rise over the bound before; infinite at the first iteration.
         rounds: coordinate rounds per document, on average.
-        converged: share of documents whose bound stood still within the allowed rounds.
+        converged: share of documents whose rounds ended by the tolerance, before the largest number.
     """
 
     iteration: int
@@ -246,7 +253,7 @@ class TopicModel:
         beta: word probabilities, float64 (topics, terms).
         mean: of the logits, (topics - 1,); the last topic's logit is fixed at zero.
         covariance: of the logits, (topics - 1, topics - 1).
-        precision: its inverse.
+        precision: inverse of the covariance.
         history: one record per EM iteration so far.
         facts: what was left out of the fit; for JSON.
     """
@@ -278,7 +285,7 @@ class TopicModel:
 
     @property
     def topics(self) -> int:
-        """How many there are, the fixed one among them."""
+        """How many topics there are, the fixed one among them."""
         return self.beta.shape[0]
 
     @property
@@ -314,7 +321,7 @@ class TopicModel:
 
 
 def check_sizes(topics: int, terms: int) -> None:
-    """Refuse what is no topic model.
+    """Check that a model with so many topics and terms is a topic model.
 
     Raises:
         ConfigError: fewer than two topics.
@@ -358,7 +365,7 @@ def gaussian(
         variances: of these logits, of the same shape.
 
     Returns:
-        Its mean, covariance and precision.
+        Its mean (topics - 1,), covariance and precision, (topics - 1, topics - 1) each.
     """
     mean = points.mean(axis=0)
     centred = points - mean

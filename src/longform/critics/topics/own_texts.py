@@ -17,9 +17,10 @@ ITERATIONS = 60  # ours
 
 
 def fitted_model(documents: Sequence[Document], topics: int, seed: int) -> TopicModel:
-    """A topic model of real texts.
+    """Fit a topic model to all of some real texts.
 
     Args:
+        documents: real texts, of any splits.
         topics: how many; 0 for ``TOPICS``, or as many as the texts allow.
         seed: of its start.
 
@@ -33,7 +34,7 @@ def fitted_model(documents: Sequence[Document], topics: int, seed: int) -> Topic
             f"{2 * TEXTS_PER_TOPIC} are needed"
         )
     train = [replace(document, split="train") for document in documents]
-    # a line per iteration, and standard output is the caller's
+    # the fit prints a line an iteration, which is kept off the caller's standard output
     with redirect_stdout(io.StringIO()):
         return fit(
             train,
@@ -47,6 +48,12 @@ def fitted_model(documents: Sequence[Document], topics: int, seed: int) -> Topic
 def topics_of(
     documents: Sequence[Document], model: TopicModel, predictions: str = "proportions"
 ) -> Predictions:
-    """Documents read by a topic model, as one of the predictions of its reader."""
+    """Read documents by a topic model.
+
+    Args:
+        documents: of any splits; all are read.
+        model: the topic model.
+        predictions: which, as for :func:`longform.critics.topics.read.read`.
+    """
     splits = sorted({document.split for document in documents})
     return read(documents, reader=model, predictions=predictions, splits=splits)

@@ -25,7 +25,7 @@ from longform.errors import ConfigError, InputError
 from longform.text.rendering import pack
 from longform.text.sentences import sentence_texts, sentences
 
-Span = tuple[int, int]  # first character and the one behind the last
+Span = tuple[int, int]  # half-open, characters
 
 
 def read(
@@ -36,14 +36,14 @@ def read(
     predictions: str = "proportions",
     keep_text: bool = False,
 ) -> Predictions:
-    """Posterior of the topic logits (deng2022 section 6; released settings).
+    """Read the topics of documents: posteriors of topic logits (deng2022 section 6).
 
     Args:
         documents: of any splits.
         reader: a topic model, the folder of one, or a reader that has one.
         splits: whose documents are read.
-        predictions: one of the module's three.
-        keep_text: beside the predictions, for lists of outliers with their documents.
+        predictions: ``proportions``, ``paths`` or ``completion``, as in the module's docstring.
+        keep_text: whether the texts are written beside the predictions, for lists of outliers.
 
     Raises:
         ConfigError: there are no such predictions.
@@ -64,22 +64,23 @@ def read(
 
 @dataclass(frozen=True)
 class TopicReader:
-    """A topic model with its way of taking words from text."""
+    """A topic model, and the function that takes a document's words from its text."""
 
     model: TopicModel
     words: Callable[[Document], list[str]]
 
     def proportions(self, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-        """The topics of each document.
+        """The posterior of each document's topic logits, by the variational E-step.
 
         A document without a known word is invalid and has zeros, so that it is counted and never
         scored.
 
         Returns:
-            ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound``
-            (units), nats; ``tokens`` and ``unknown`` (units): tokens inside and outside the
-            vocabulary; ``valid`` (units); and of the model ``prior_mean_names`` (topics - 1) and
-            ``prior_covariance_names`` (topics - 1, topics - 1).
+            ``lambda`` and ``nu`` (documents, topics - 1): mean and variance of each logit; ``bound``
+            (documents,): evidence lower bound, nats; ``tokens`` and ``unknown`` (documents,): tokens
+            inside and outside the vocabulary; ``valid`` (documents,); and of the model
+            ``prior_mean_names`` (topics - 1,) and ``prior_covariance_names`` (topics - 1,
+            topics - 1).
         """
         # 1. A word that no topic gives any probability is unknown as well.
         all_counts, outside = count_terms(documents, self.model.vocabulary, self.words)
@@ -101,10 +102,10 @@ class TopicReader:
 
 
 def _with_a_topic(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np.ndarray]:
-    """The counts of terms that a topic gives a probability.
+    """Leave out the terms whose probability is 0 in every topic.
 
     Returns:
-        These, and of each document the tokens of the other terms, int64 (documents,).
+        The counts of the other terms, and how many tokens each document loses, int64 (documents,).
     """
     size = len(counts)
     has_topic = model.beta.max(axis=0)[counts.terms] > 0
@@ -121,16 +122,26 @@ def _with_a_topic(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np
 
 
 def _with_zeros(rows: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    """Rows of the valid documents in their places among all, zeros for the others."""
-    everywhere = np.zeros((len(valid), *rows.shape[1:]))
-    everywhere[valid] = rows
-    return everywhere
+    """Rows for all documents: those of the valid ones in their places, zeros for the others.
+
+    Args:
+        rows: of the valid documents, (valid documents, ...).
+        valid: mask of all documents, bool (documents,).
+    """
+    all_rows = np.zeros((len(valid), *rows.shape[1:]))
+    all_rows[valid] = rows
+    return all_rows
 
 
 def open_topics(reader: TopicModel | TopicReader | Path) -> TopicReader:
-    """A reader as it is, or that of a topic model or of the folder of one.
+    """The topic reader for a topic model, which may be open or saved in a folder.
 
-    Raises InputError: the model names no words.
+    Args:
+        reader: a topic model, the folder of a saved one, or a topic reader, which is returned as it
+            is.
+
+    Raises:
+        InputError: the model has no vocabulary, so that no text can be read.
     """
     if isinstance(reader, TopicReader):
         return reader
@@ -141,16 +152,16 @@ def open_topics(reader: TopicModel | TopicReader | Path) -> TopicReader:
 
 
 def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-    """The topics of each sentence, in the layout of BBScore's sentence paths.
+    """The topic logits of each sentence of documents, in the layout of BBScore's sentence paths.
 
     A sentence is read as if it were a document. The synthetic world draws every sentence's topic
     from logits that follow a Brownian bridge, so with its own words this is the encoder that
     sheng2024's score asks for, but for what a single sentence can tell.
 
     Returns:
-        ragged ``latents`` (sentences, topics - 1), ``text_ids`` and ``sentence``, each latent's
-        place among the document's sentences; and ``silent`` (units), how many sentences have no
-        known word: they speak of no topic and are left out of the path.
+        ragged ``latents`` (sentences, topics - 1), mean logits; ragged ``text_ids``, equal for equal
+        sentences, and ``sentence``, the index of each in its document; and ``silent`` (documents,),
+        how many sentences have no known word: they have no topic and are left out of the path.
     """
     # 1. Every distinct sentence is read once; a row has the numbers of a document's sentences.
     numbers: dict[str, int] = {}
@@ -161,17 +172,17 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
         rows.append(np.array(sentence_numbers, dtype=np.int64))
     sentence_documents = [Document("", "", (Section("", text),)) for text in numbers]
     proportions = reader.proportions(sentence_documents)
-    # 2. A path has the sentences that speak of a topic.
-    speaking = []
+    # 2. A path has the sentences with a known word.
+    indices = []
     text_ids = []
     silent = []
     for row in rows:
         has_topic = proportions["valid"][row]
-        speaking.append(np.flatnonzero(has_topic))
+        indices.append(np.flatnonzero(has_topic))
         text_ids.append(row[has_topic])
         silent.append(len(row) - np.count_nonzero(has_topic))
     arrays = ragged("text_ids", text_ids, np.int64)
-    arrays |= ragged("sentence", speaking, np.int64)
+    arrays |= ragged("sentence", indices, np.int64)
     arrays["latents"] = proportions["lambda"][arrays["text_ids"]]
     arrays["latents_lengths"] = arrays["sentence_lengths"]
     arrays["silent"] = np.array(silent, dtype=np.int64)
@@ -179,7 +190,7 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
 
 
 def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-    r"""Words of a document's second half under the topics of its first.
+    r"""The log-probability of each document's second half under the topics of its first half.
 
     After Wallach et al. 2009, section 5.1. Each known word has
     $p(w) = \beta_w^\top \mathrm{softmax}([\lambda, 0])$, the posterior's mean plugged in. The first
@@ -226,14 +237,19 @@ def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, 
 
 
 def _excerpt(document: Document, spans: Sequence[Span]) -> Document:
-    """A document of some of its sentences."""
+    """A document of some of its sentences only, by their spans."""
     text = document.text
     joined = " ".join(text[start:end] for start, end in spans)
     return replace(document, sections=(Section(None, joined),))
 
 
 def _word_spans(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Where the white-space tokens of some sentences stand in the text."""
+    """The span in the text of each white-space token of some sentences.
+
+    Args:
+        text: the whole text.
+        spans: of the sentences in it.
+    """
     word_spans = []
     for start, end in spans:
         for match in re.finditer(r"\S+", text[start:end]):
@@ -242,6 +258,6 @@ def _word_spans(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
-    """Of each row."""
+    """The softmax of each row of (rows, logits)."""
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)

@@ -33,7 +33,8 @@ class TopicPosterior(Unit):
     """One document's posterior of topic logits.
 
     Attributes:
-        logits, variances: means and variances, (topics - 1,).
+        logits: posterior means of the topic logits, (topics - 1,).
+        variances: posterior variances of these, (topics - 1,).
         tokens: tokens inside the vocabulary.
         valid: False where the document has no known word; it is counted, never scored.
         text: of the document, where the reader kept it.
@@ -47,7 +48,11 @@ class TopicPosterior(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[TopicPosterior]:
-    """One posterior per text of what :func:`longform.critics.topics.read.read` wrote."""
+    """The posterior of each text's topic logits.
+
+    Args:
+        predictions: ``proportions`` of :func:`longform.critics.topics.read.read`.
+    """
     rows = predictions.rows("lambda", "nu", "tokens", "valid")
     posteriors = []
     for row, text in zip(rows, unpack(predictions), strict=True):
@@ -70,12 +75,13 @@ class Topics(
     """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous.
 
     Attributes:
-        full_expectation: over the posterior; False scores its mean, as the released code does.
-        own_prior: fit to real documents; False keeps the topic model's Gaussian, as the released
-            code does.
+        full_expectation: whether the NLL is its expectation over the posterior; False scores the
+            posterior's mean, as the released code does.
+        own_prior: whether the Gaussian is fitted to real documents; False keeps the topic model's,
+            as the released code does.
         topics: of the topic model that is fitted to plain texts; 0 for ten, or fewer of few texts.
         seed: of that model's start.
-        model: that model.
+        model: the fitted topic model.
         mean, precision: of the Gaussian, (topics - 1,) and (topics - 1, topics - 1).
     """
 
@@ -88,12 +94,13 @@ class Topics(
     precision: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def prepare(self, documents: Sequence[Document]) -> Self:
-        """The critic with a topic model of real texts."""
+        """Fit a topic model to real texts."""
         from longform.critics.topics.own_texts import fitted_model
 
         return replace(self, model=fitted_model(documents, self.topics, self.seed))
 
     def read_texts(self, documents: Sequence[Document]) -> list[TopicPosterior]:
+        """The posterior of each text's topics. Raises InputError: not fitted to real texts."""
         if self.model is None:
             raise InputError("Topics: not fitted yet; call fit(real texts), use what it returns")
         from longform.critics.topics.own_texts import topics_of
@@ -112,11 +119,11 @@ class Topics(
 
     @property
     def attributed(self) -> tuple[str, ...]:
-        """The columns that the score adds up."""
+        """The columns whose sum is the score."""
         return COLUMNS[:2] if self.full_expectation else COLUMNS[:1]
 
     def part_values(self, units: Sequence[TopicPosterior]) -> list[np.ndarray]:
-        r"""The part of each topic logit in the nats, float64 (topics - 1,); none where invalid.
+        r"""What each topic logit adds to a document's nats, float64 (topics - 1,); (0,) where invalid.
 
         With the deviation $d = \lambda - \mu$ it is $\tfrac12 d_i (S d)_i$, an equal share of the
         constant, and $\tfrac12 \nu_i S_{ii}$ where the spread is scored.
@@ -136,8 +143,12 @@ class Topics(
         return values
 
     def fit_units(self, real: Sequence[TopicPosterior]) -> Self:
-        r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu +
-        \mathrm{cov}(\lambda)$.
+        r"""Fit the Gaussian to real documents, unless the topic model's is used.
+
+        It maximises the bound: its mean is that of $\lambda$, its covariance
+        $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$.
+
+        Raises InputError: no document has a known word.
         """
         if not self.own_prior:
             return self
@@ -160,9 +171,10 @@ class Topics(
         return replace(self, mean=np.asarray(mean, np.float64), precision=inverse(covariance))
 
     def sufficient_statistics(self, units: Sequence[TopicPosterior]) -> SufficientStatistics:
-        """Per document: NLL at the mean, what the spread adds, 1, tokens, excluded.
+        """A row a document, its columns ``COLUMNS``.
 
-        Raises InputError: not fitted, or on documents read with another topic model.
+        They are the NLL at the posterior's mean and what its spread adds (nats), 1, tokens, and
+        exclusion. Raises InputError: not fitted, or on documents read with another topic model.
         """
         units = self.judged(units)
         mean, precision = self._prior()
@@ -187,23 +199,27 @@ class Topics(
         return ratio(self._nats(sums.total), sums.total("documents"))
 
     def _nats(self, column: Callable[[str], Any]) -> Any:
-        """What is scored, from a function that gives a column by its name, or its total."""
+        """The nats that are scored, from the statistics.
+
+        Args:
+            column: gives, by a column's name, its values or its total.
+        """
         if self.full_expectation:
             return column("nats_at_mean") + column("nats_of_spread")
         return column("nats_at_mean") + 0.0
 
     def describe(self, units: Sequence[TopicPosterior], count: int = OUTLIERS) -> dict[str, Any]:
-        """The documents with the largest T(x), worst first (deng2022, Table 14's kind).
+        """Details of the score: the least probable documents, as in deng2022's Table 14.
 
         Args:
-            units: what was read of the documents.
+            units: posteriors of the documents.
             count: documents that are listed.
 
         Returns:
-            ``outliers``, pairs of id and nats, and their ``outlier_texts`` where the reader kept
-            texts; and ``covariance_of_means``, that of the posterior means, divisor n, which
-            Figures 6, 8 and 9 show (released code): without a variance term it is smaller than
-            the model's own.
+            ``outliers``, pairs of id and nats of the documents with the largest T(x), worst first,
+            and their ``outlier_texts`` where predictions have texts; and ``covariance_of_means``,
+            that of the posterior means, divisor n, which Figures 6, 8 and 9 show (released code):
+            without a variance term it is smaller than the model's own.
         """
         units = self.judged(units)
         # 1. The covariance, where two documents or more have one.
@@ -228,6 +244,7 @@ class Topics(
         return details
 
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
+        """The Gaussian's mean and precision. Raises InputError: not fitted."""
         if self.mean is None or self.precision is None:
             raise InputError(
                 "topic critic: not fitted; "
@@ -240,8 +257,8 @@ class Topics(
 class RandomTopicCritic(Topics):
     """The same critic on topic logits drawn at random: the chance row of a table of Latent NLL.
 
-    Each topic's posterior is that of a training document of its own: every topic keeps its
-    distribution, and no topic goes with another.
+    Each topic's mean and variance are those of a random training document, drawn for each topic
+    anew: every topic keeps its distribution, and topics are independent.
 
     Attributes:
         logits, variances: of the training documents, (documents, topics - 1).
@@ -251,7 +268,7 @@ class RandomTopicCritic(Topics):
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[TopicPosterior]) -> Self:
-        """Fit the prior as :class:`Topics` does, and keep the posteriors, of which texts are drawn.
+        """Fit the prior as :class:`Topics` does, and keep the posteriors to draw from.
 
         Args:
             real: posteriors of training documents.
@@ -260,7 +277,7 @@ class RandomTopicCritic(Topics):
         return replace(super().fit_units(real), logits=logits, variances=variances)
 
     def judged(self, units: Sequence[TopicPosterior]) -> list[TopicPosterior]:
-        """The units with drawn logits in place of their own."""
+        """The units with drawn logits in place of their own. Raises InputError: not fitted."""
         if self.logits is None or self.variances is None:
             raise InputError(
                 "random topics: not fitted, so nothing to draw from; call fit on real documents"
@@ -286,9 +303,9 @@ def released(*, real: Predictions, full_expectation: bool = False) -> Topics:
 
 
 def negative_log_density(point: np.ndarray, mean: np.ndarray, precision: np.ndarray) -> float:
-    r"""$\tfrac12 (x-\mu)^\top S (x-\mu) + \tfrac n2 \log 2\pi - \tfrac12 \log |S|$, nats.
+    r"""Minus the log-density of a point under a Gaussian, nats.
 
-    The determinant costs more than the rest: for many points of one Gaussian add the value at its
+    $\tfrac12 (x-\mu)^\top S (x-\mu) + \tfrac n2 \log 2\pi - \tfrac12 \log |S|$. The determinant costs more than the rest: for many points of one Gaussian add the value at its
     mean to each :func:`half_squared_distance`.
     """
     log_determinant = np.linalg.slogdet(precision)[1]
@@ -297,7 +314,7 @@ def negative_log_density(point: np.ndarray, mean: np.ndarray, precision: np.ndar
 
 
 def half_squared_distance(point: np.ndarray, mean: np.ndarray, precision: np.ndarray) -> float:
-    r"""$\tfrac12 (x-\mu)^\top S (x-\mu)$: half the squared Mahalanobis distance."""
+    r"""Half the squared Mahalanobis distance, $\tfrac12 (x-\mu)^\top S (x-\mu)$, nats."""
     deviation = point - mean
     return float(0.5 * deviation @ precision @ deviation)
 

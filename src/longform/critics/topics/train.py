@@ -47,7 +47,7 @@ WIDEST = 10.0  # variance that a document starts from, if the prior allows it (a
 WARM_UP = 6  # numbers that GSL's generator draws and drops after it is seeded
 
 Checkpoint = Callable[[TopicModel, Progress], None]
-# where each word starts; document and entry number of each nonzero
+# Where each word's nonzeros start, (terms + 1,); document and entry number of each nonzero
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -115,9 +115,13 @@ def fit(
 
 
 def _begun(name: str, folder: Path) -> TopicModel | None:
-    """The model that an earlier process left; None where it left none.
+    """The checkpoint of an earlier process, to go on from; None where there is none.
 
-    A damaged one is none as well, and is reported.
+    A damaged one counts as none, and is reported.
+
+    Args:
+        name: of the model, for the message.
+        folder: of the checkpoint.
     """
     if not folder.is_dir():
         return None
@@ -134,12 +138,17 @@ def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) 
     Logits are standard normal. Each topic has the counts of one document that is drawn for it, plus
     1 + U(0, 1) for every word, normalised.
 
+    Args:
+        counts: of the documents' words.
+        topics: how many.
+        seed: of the draws.
+
     Raises:
         ConfigError: fewer than two topics.
         InputError: fewer than two words.
     """
     topic_model.check_sizes(topics, counts.size)
-    # of each topic the draw of its document, then one for each word
+    # a row a topic: the draw of its document, then one for each word
     uniform = tausworthe(seed, topics * (1 + counts.size)).reshape(topics, 1 + counts.size)
     beta = uniform[:, 1:] + SEED_SMOOTHING
     documents = np.floor(uniform[:, 0] * len(counts)).astype(int)
@@ -170,7 +179,7 @@ def tausworthe(seed, size):
         last = (np.uint64(69069) * last) & mask
         state[i] = last
     # 2. Each number: every state shifts by itself, without its lowest one, three or four bits, and
-    # the bits of the three are added without carry.
+    #    the bits of the three are combined by exclusive or.
     numbers = np.empty(size + WARM_UP)
     for i in range(size + WARM_UP):
         a, b, c = state
@@ -196,8 +205,9 @@ class Expectation:
         variances: of the logits, (documents, topics - 1).
         bounds: evidence lower bound of each document, nats, (documents,).
         rounds: coordinate rounds that each took, (documents,).
-        ratios: count over word probability under exp(lambda - top), where top is the largest entry
-            of a document's lambda or zero, (nonzeros,).
+        ratios: c_w / s_w of each nonzero, the count of a word over its probability under the
+            unnormalised weights exp(lambda - top), where top is the largest entry of a document's
+            lambda or zero; the M-step's word counts come from it, (nonzeros,).
     """
 
     logits: np.ndarray
@@ -238,8 +248,8 @@ def expectation(
     else:
         first_logits = start.logits
         first_variances = start.variances
-    # 2. All arrays in the wanted floats, over a multiple of LANES topics: first the free ones, then
-    # the fixed one, whose logit is zero, then padding without any mass.
+    # 2. All arrays in the settings' floats, over a multiple of LANES topics: first the free ones,
+    #    then the fixed one, whose logit is zero, then padding without any mass.
     floats = np.dtype(settings.floats)
     width = -(-model.topics // LANES) * LANES
     with_fixed = np.pad(first_logits, ((0, 0), (0, 1)))
@@ -267,12 +277,19 @@ def expectation(
 
     _in_spans(ascend, size, settings.threads)
     return Expectation(
-        logits[:, :free].astype(float), variances[:, :free].astype(float), bounds, rounds, ratios
+        logits=logits[:, :free].astype(float),
+        variances=variances[:, :free].astype(float),
+        bounds=bounds,
+        rounds=rounds,
+        ratios=ratios,
     )
 
 
 def _check_counts(counts: TermCounts, model: TopicModel) -> None:
-    """Raise InputError where a model cannot read the counts."""
+    """Check that each document has a word and each word a topic.
+
+    Raises InputError: one has none, or the counts are over another number of terms.
+    """
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):
         raise InputError(
@@ -293,23 +310,29 @@ def _check_counts(counts: TermCounts, model: TopicModel) -> None:
 
 
 def _padded(values: np.ndarray, width: int, fill: float, floats: np.dtype) -> np.ndarray:
-    """Values with ``fill`` behind the last axis up to a width, in other floats."""
+    """Values of a float type, the last axis filled up to ``width`` entries with ``fill``."""
     padded = np.full((*values.shape[:-1], width), fill, floats)
     padded[..., : values.shape[-1]] = values
     return padded
 
 
 def _in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
-    """Do ``work`` on (first, last) of every ``SPAN`` of so many documents or words."""
+    """Call ``work`` on half-open spans (first, last) of ``SPAN`` documents or words, in threads.
+
+    Args:
+        work: takes a span.
+        size: how many documents or words there are.
+        threads: how many run at once.
+    """
     spans = []
     for first in range(0, size, SPAN):
         spans.append((first, min(first + SPAN, size)))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, spans))
+        list(pool.map(work, spans))  # a list, so that an error in a thread is raised here
 
 
 def columns_of(counts: TermCounts) -> Columns:
-    """The document-term matrix by words; documents stay in order within a word.
+    """The document-term matrix by columns (words); documents stay in order within a word.
 
     Returns:
         Where each word starts, int64 (terms + 1,), and the document and the entry number of each
@@ -356,7 +379,7 @@ def maximise(
     settings: TopicSettings = RELEASED,
     checkpoint: Checkpoint | None = None,
 ) -> TopicModel:
-    """EM from a model until the bound stands still.
+    """Run EM from a model until the bound rises by less than the tolerance, or iterations end.
 
     Args:
         counts: of the documents' words.
@@ -369,15 +392,15 @@ def maximise(
     """
     columns = columns_of(counts)
     model = start
-    posteriors: Expectation | None = None
-    grants = 0
-    while grants <= PATIENCE and not _stands_still(model, settings):
-        # 1. The E-step, and how much the bound rose since the last iteration.
-        posteriors = expectation(counts, model, settings, posteriors)
+    posteriors: Expectation | None = None  # where the E-step goes on; None starts it anew
+    grants = 0  # of more rounds in a row
+    while grants <= PATIENCE and not _is_done(model, settings):
+        # 1. The E-step, and the bound's relative rise since the last iteration; bounds are negative.
+        posteriors = expectation(counts, model, settings, start=posteriors)
         bound = posteriors.bound
-        old = model.history[-1].bound if model.history else 0.0
-        change = (old - bound) / old if old else math.inf
-        # 2. A bound that fell was not raised far enough: more rounds from where these ended.
+        last_bound = model.history[-1].bound if model.history else 0.0
+        change = (last_bound - bound) / last_bound if last_bound else math.inf
+        # 2. A fall means that the E-step stopped too early: more rounds from where these ended.
         if change < 0:
             grants += 1
             settings = _with_more_rounds(settings)
@@ -399,8 +422,8 @@ def maximise(
     return model
 
 
-def _stands_still(model: TopicModel, settings: TopicSettings) -> bool:
-    """Whether EM is done: all its iterations, or a rise below the tolerance."""
+def _is_done(model: TopicModel, settings: TopicSettings) -> bool:
+    """Whether EM ends: after all its iterations, or a rise of the bound within the tolerance."""
     if not model.history:
         return False
     if len(model.history) >= settings.em_iterations:
@@ -409,7 +432,7 @@ def _stands_still(model: TopicModel, settings: TopicSettings) -> bool:
 
 
 def _with_more_rounds(settings: TopicSettings) -> TopicSettings:
-    """Settings under which a document's ascent goes on for longer."""
+    """Settings of a longer ascent: more rounds or, without a limit of these, a lower tolerance."""
     if settings.rounds > 0:
         return replace(settings, rounds=settings.rounds + MORE_ROUNDS)
     return replace(settings, tolerance=settings.tolerance / 10)
@@ -425,9 +448,10 @@ def _converged_share(posteriors: Expectation, settings: TopicSettings) -> float:
 def m_step(
     posteriors: Expectation, columns: Columns, model: TopicModel, threads: int = 1
 ) -> TopicModel:
-    """Parameters that maximise the bound given the documents' posteriors.
+    """The M-step: the model whose parameters maximise the bound given the documents' posteriors.
 
-    A topic without words keeps none. Arguments as for :func:`word_counts`.
+    A topic to which no word is assigned has probability 0 for every word. Arguments as for
+    :func:`word_counts`.
     """
     expected = word_counts(posteriors, columns, model, threads)
     totals = expected.sum(axis=1, keepdims=True)

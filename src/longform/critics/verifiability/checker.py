@@ -32,9 +32,9 @@ LINES = 5  # the evidence of FEVER: at most five sentences (Thorne et al. 2018)
 LONGEST_TITLE = 12  # words; longer titles are found by BM25 alone
 PART = 10_000  # pages whose weights are in memory at a time while an index is written
 FEW = 10_000  # pages of a word that are merged without asking whether they must be
-ROUNDING = 1e-4  # far above what a sum of float32 loses
+ROUNDING = 1e-4  # relative; far above what a sum of float32 loses
 CACHED_INDICES = 1000  # of the lines of some pages
-SURE = 0.5  # a label that is more probable than all others together
+SURE = 0.5  # probability: a label that is more probable than all others together
 
 Pages = Mapping[str, Sequence[str]]  # title -> lines
 
@@ -59,26 +59,28 @@ class Entailment(Protocol):
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words and numbers, a number with its points and commas in one."""
+    """The lower-case words and numbers of a text; a number keeps its points and commas."""
     return WORD.findall(text.lower())
 
 
 def _title_words(title: str) -> list[str]:
-    """The words of a title without a bracket at its end."""
+    """The words of a title, without a bracket at its end: of "Ajax" for "Ajax (opera)"."""
     return words(_BRACKET.sub("", title))
 
 
 class PageIndex:
-    """Words of pages -> their BM25 weights, and words of titles -> pages, beside the pages' files.
+    """An index of pages: by their words, for BM25, and by their titles. It lies beside the pages.
 
     Everything is memory-mapped. The weights are bm25s's (method "lucene", float32), bit by bit.
 
     Attributes:
-        names: numbers of pages by the words of their title.
-        words: numbers of words ("columns").
-        starts: first posting of each word, (words + 1,) int64.
-        most: largest weight of each word, (words,) float32.
-        postings, weights: pages that have each word, in order, and its weight there.
+        names: the number of a page, by the words of its title.
+        words: the number of a word, its "column".
+        starts: first posting of each word, int64 (words + 1,).
+        most: largest weight of each word on any page, float32 (words,).
+        postings: numbers of the pages that have each word, ascending, word after word, int32
+            (postings,).
+        weights: BM25 weight of the word on each of these pages, float32 (postings,).
     """
 
     FILES = (
@@ -102,7 +104,10 @@ class PageIndex:
 
     @classmethod
     def write(cls, pages: PageFile) -> None:
-        """Index the pages of a folder; in memory are the vocabulary and some numbers a page."""
+        """Index the pages of a folder, and write the index into it.
+
+        Memory holds the vocabulary and a few numbers a page: words, distinct words, title's hash.
+        """
         folder = pages.folder
         vocabulary: dict[str, int] = {}
         lengths, sizes, names = array("i"), array("i"), array("Q")
@@ -124,18 +129,24 @@ class PageIndex:
         Keys.write(folder / "names", names)
         Keys.write(folder / "words", array("Q", map(Keys.hashed, vocabulary)))
         # 3. Weights by word.
-        cls._transpose(folder, len(vocabulary), np.asarray(lengths), np.asarray(sizes))
+        cls._transpose(
+            folder,
+            vocabulary=len(vocabulary),
+            lengths=np.asarray(lengths),
+            sizes=np.asarray(sizes),
+        )
         counts_file.unlink()
         columns_file.unlink()
 
     @staticmethod
     def _transpose(folder: Path, vocabulary: int, lengths: np.ndarray, sizes: np.ndarray) -> None:
-        """Write the weights by word of counts by page, some pages at a time.
+        """Turn the files of counts, page by page, into files of weights, word by word.
 
         Args:
-            folder: where both lie.
+            folder: of both.
             vocabulary: number of words.
-            lengths, sizes: words and distinct words of each page, (pages,).
+            lengths: words of each page, (pages,).
+            sizes: distinct words of each page, (pages,).
         """
         pages = len(sizes)
         ends = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
@@ -162,7 +173,7 @@ class PageIndex:
         weights = create(folder / "weights.npy", "w+", np.float32, shape)
         largest = np.zeros(vocabulary, np.float32)
         mean_length = max(lengths.sum(), 1) / max(pages, 1)
-        next_free = starts[:-1].copy()  # posting of each word
+        next_free = starts[:-1].copy()  # the next posting of each word to fill
         for part in parts:
             # 3. The weights of these pages (BM25).
             columns = read("columns", part)
@@ -171,7 +182,8 @@ class PageIndex:
             saturation = np.repeat(saturation, sizes[part])
             part_weights = (idf32[columns] * (times / (saturation + times))).astype(np.float32)
             np.maximum.at(largest, columns, part_weights)
-            # 4. Sorted by word, each behind the postings that its word has already.
+            # 4. Sorted by word, each after the postings that its word has already: ``first`` is
+            #    where a word's run begins in the sorted part.
             rows = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), sizes[part])
             order = np.argsort(columns, kind="stable")
             distinct, first, counts = np.unique(
@@ -188,10 +200,10 @@ class PageIndex:
         np.save(folder / "most.npy", largest)
 
     def best(self, tokens: Sequence[str], limit: int) -> list[int]:
-        """Pages with the highest scores, as scoring every page finds them, without it.
+        """The numbers of the pages with the highest BM25 scores, best first.
 
-        Words are taken from the rarest on, until pages that have only the others cannot reach the
-        best ones any more (MaxScore: Turtle and Flood 1995).
+        Not every page is scored: words are taken from the rarest on, until pages that have only the
+        remaining words cannot reach the best ones any more (MaxScore: Turtle and Flood 1995).
 
         Args:
             tokens: words of the query.
@@ -207,7 +219,7 @@ class PageIndex:
         for column, times in Counter(query).items():
             bound[column] = times * float(self.most[column])
         rest = sum(bound.values())  # what the words that are left can add
-        reached = 0.0  # a score that enough pages have
+        reached = 0.0  # a score that ``limit`` pages have at least
         # 2. Merge the pages of each word, rarest first.
         pages: np.ndarray = np.zeros(0, np.int32)
         sums: np.ndarray = np.zeros(0)
@@ -219,7 +231,7 @@ class PageIndex:
                 break
             merged = np.concatenate([pages, self.postings[postings]])
             pages, rows = np.unique(merged, return_inverse=True)
-            repeats = bound[column] / float(self.most[column])
+            repeats = bound[column] / float(self.most[column])  # of the word in the query
             added = repeats * self.weights[postings].astype(np.float64)
             sums = np.bincount(rows, np.concatenate([sums, added]), len(pages))
             rest = rest - bound[column]
@@ -231,31 +243,51 @@ class PageIndex:
         return [int(pages[i]) for i in _best(scores, limit)]
 
     def _rarity(self, column: int) -> tuple[int, int]:
-        """How many pages have a word; ties in order of words."""
+        """A key that sorts words by how many pages have them, ties by the word's number."""
         return self.starts[column + 1] - self.starts[column], column
 
     def _reached(
         self, query: Sequence[int], pages: np.ndarray, sums: np.ndarray, limit: int
     ) -> float:
-        """A score that ``limit`` pages have at least."""
+        """A score that at least ``limit`` pages reach: the least of the likeliest pages' scores.
+
+        Args:
+            query: columns of the query's words.
+            pages: candidates, ascending.
+            sums: of the weights that were added so far, (pages,).
+            limit: how many pages.
+        """
         if len(pages) < limit:
             return 0.0
         likeliest = np.sort(pages[np.argpartition(sums, -limit)[-limit:]])
         return float(self._scores(query, likeliest).min())
 
     def _scores(self, query: Sequence[int], pages: np.ndarray) -> np.ndarray:
-        """Of some pages; summed in the claim's order, in float32, as bm25s does."""
+        """The BM25 scores of some pages, float32 (pages,).
+
+        They are summed in the order of the query's words, in float32, as bm25s does.
+
+        Args:
+            query: columns of the words, repeated ones as often.
+            pages: ascending.
+        """
         scores = np.zeros(len(pages), np.float32)
         for column in query:
             span = slice(self.starts[column], self.starts[column + 1])
             postings, weights = self.postings[span], self.weights[span]
+            # where each page stands among the word's postings, if it does
             rows = np.minimum(np.searchsorted(postings, pages), len(postings) - 1)
             scores += np.where(postings[rows] == pages, weights[rows], np.float32(0))
         return scores
 
 
 def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:
-    """Pages with their index in a folder."""
+    """Write pages and their index into a folder, and open them.
+
+    Args:
+        folder: is made.
+        pages: title and lines of each.
+    """
     page_file = PageFile.write(folder, pages)
     PageIndex.write(page_file)
     return page_file
@@ -263,9 +295,9 @@ def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile
 
 @dataclass(frozen=True)
 class TitlesAndBm25:
-    """Pages whose title stands in the claim, then the best of BM25 whose title's words all do.
+    """Retrieval of pages for a claim: by titles in it, then by BM25.
 
-    The title filter is Hanselowski et al.'s (a bracket at a title's end is left out); they ask the
+    BM25's pages count only if the claim has all words of their title. The title filter is Hanselowski et al.'s (a bracket at a title's end is left out); they ask the
     live search of Wikipedia where this asks BM25 over the pages' titles and texts.
 
     Attributes:
@@ -278,10 +310,14 @@ class TitlesAndBm25:
 
     @cached_property
     def _index(self) -> PageIndex:
+        """The index beside the pages."""
         return PageIndex(self.pages.folder)
 
     def pages_for(self, claim: str) -> list[str]:
-        """Titles in the claim, longest first, a title inside a longer one left out; then BM25's."""
+        """The titles of the pages to search for a claim, at most ``limit``.
+
+        First those in the claim, longest first, without titles inside longer ones; then BM25's.
+        """
         tokens = words(claim)
         titles = self._titles_in(tokens)
         if len(titles) < self.limit and len(self.pages):
@@ -292,7 +328,10 @@ class TitlesAndBm25:
         return list(titles)[: self.limit]
 
     def _titles_in(self, tokens: Sequence[str]) -> dict[str, None]:
-        """Titles among the words of a claim, longest first; each word belongs to one title."""
+        """The titles among a claim's words, longest first; each word belongs to one title.
+
+        A dict without values, which is an ordered set.
+        """
         taken = [False] * len(tokens)
         titles: dict[str, None] = {}
         for size in range(min(len(tokens), LONGEST_TITLE), 0, -1):
@@ -309,11 +348,11 @@ class TitlesAndBm25:
 
 @dataclass(frozen=True)
 class Bm25Lines:
-    """The best lines of pages, by BM25 among their lines, each read as ``title line``.
+    """Selection of lines for a claim: the best of some pages by BM25, each read as ``title line``.
 
     Attributes:
         pages: what is searched.
-        limit: lines at most; none without overlap.
+        limit: lines at most; a line without a word of the claim is none of them.
     """
 
     pages: Pages
@@ -323,13 +362,13 @@ class Bm25Lines:
     )
 
     def lines_for(self, claim: str, titles: Sequence[str]) -> list[Line]:
-        """(page, line) pairs; none where no page is known or nothing overlaps."""
+        """The selected lines as (title, number), best first; none where nothing overlaps."""
         rows, index = self._index_of(tuple(title for title in titles if title in self.pages))
         scores = _bm25_scores(index, words(claim), len(rows))
         return [rows[i] for i in _best(scores, self.limit)]
 
     def _index_of(self, titles: tuple[str, ...]) -> tuple[list[Line], Any]:
-        """The lines with words of some pages, and their BM25 index; the last ones are cached."""
+        """The lines with words of some pages, and a BM25 index of them; both are cached."""
         if titles not in self._indices:
             rows, texts = [], []
             for title in titles:
@@ -344,11 +383,11 @@ class Bm25Lines:
 
 
 def selector(pages: PageFile, settings: Mapping[str, Any]) -> Callable[[str], list[Line]]:
-    """What finds the lines on which a claim is judged.
+    """A function from a claim to the lines on which it is judged, as (title, number), best first.
 
     Args:
         pages: what is searched.
-        settings: an entry's settings of ``retrieval`` and ``selection``.
+        settings: mappings ``retrieval`` and ``selection``, each of which may have a ``limit``.
 
     Raises ConfigError: a setting that :class:`TitlesAndBm25` or :class:`Bm25Lines` does not have.
     """
@@ -365,7 +404,7 @@ def selector(pages: PageFile, settings: Mapping[str, Any]) -> Callable[[str], li
 
 
 def _bm25(texts: Sequence[Sequence[str]]) -> Any:
-    """An index of texts; None where none has a word."""
+    """A BM25 index of texts, each a list of words; None where no text has a word."""
     if not any(texts):
         return None
     index = bm25s.BM25(method="lucene", k1=K1, b=B)
@@ -402,13 +441,13 @@ def _best(scores: np.ndarray, limit: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a checker says of a claim.
+    """A checker's verdict on a claim.
 
     Attributes:
         label: one of ``LABELS``.
         evidence: the line that it rests on; none for not enough information.
-        support, refutation: the highest probability over the selected lines.
-        lines: those that were judged, best first.
+        support, refutation: the highest probability of each label over the selected lines.
+        lines: the selected lines, which were judged, best first.
         conflict: one line supports and another refutes.
     """
 
@@ -438,7 +477,7 @@ class Checker:
     _verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
     def check(self, claims: Sequence[str]) -> list[Verdict]:
-        """One verdict per claim; no page or no line is not enough information."""
+        """One verdict per claim; a claim without a line is labelled not enough information."""
         # 1. The lines of claims that were not checked before.
         lines, pairs = {}, []
         for claim in claims:
@@ -458,7 +497,7 @@ class Checker:
         return [self._verdicts[claim] for claim in claims]
 
     def save(self, folder: Path) -> None:
-        """Pages, index, model and ``checker.json``, in a folder that needs nothing else."""
+        """Write pages, index, model and ``checker.json`` into a folder that needs nothing else."""
         for name in (*PageFile.FILES, *PageIndex.FILES):
             shutil.copyfile(self.pages.folder / name, folder / name)
         record = {**self.settings, **self.entailment.save(folder)}
@@ -476,6 +515,7 @@ def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE
     """
     if not len(lines):
         return Verdict()
+    # the best line for each label; columns 0 and 1 are SUPPORTED and REFUTED
     best = probabilities.argmax(0)
     support = float(probabilities[best[0], 0])
     refutation = float(probabilities[best[1], 1])

@@ -60,7 +60,7 @@ class CheckedText(Unit):
 
     @classmethod
     def of(cls, unit: str, split: str, rows: Sequence[tuple[str, Evidence]]) -> "CheckedText":
-        """From a label with its evidence for each sentence."""
+        """The checked text of a unit, from a label with its evidence for each sentence."""
         labels, evidence = [], []
         for label, lines in rows:
             labels.append(label)
@@ -69,7 +69,7 @@ class CheckedText(Unit):
 
 
 def checks_to_predictions(units: Sequence[CheckedText]) -> Predictions:
-    """Pack verdicts for ``data/predictions``.
+    """Pack verdicts as predictions, which are arrays.
 
     Returns:
         Ragged ``label``, an index into ``label_names``, and ``evidence``, one string a sentence: a
@@ -85,11 +85,12 @@ def checks_to_predictions(units: Sequence[CheckedText]) -> Predictions:
 
 
 def _packed(evidence: Evidence) -> str:
+    """Evidence as text: ``number TAB page`` for each line, sorted."""
     return "\n".join(f"{line}\t{page}" for page, line in sorted(evidence))
 
 
 def _unpacked(text: str) -> Evidence:
-    """Inverse of :func:`_packed`."""
+    """The evidence of a text that :func:`_packed` wrote."""
     evidence = set()
     for row in filter(None, text.split("\n")):
         line, page = row.split("\t", 1)
@@ -98,7 +99,12 @@ def _unpacked(text: str) -> Evidence:
 
 
 def units_from_predictions(predictions: Predictions, prefix: str = "") -> list[CheckedText]:
-    """Inverse of :func:`checks_to_predictions`; under ``true_`` stand the known labels."""
+    """The verdicts on each text, from predictions of :func:`checks_to_predictions`.
+
+    Args:
+        predictions: with ragged ``label`` and ``evidence``.
+        prefix: of these arrays' names; ``true_`` gives planted labels in place of verdicts.
+    """
     units = []
     for unit, split, indices, texts in predictions.rows(f"{prefix}label", f"{prefix}evidence"):
         labels = tuple(LABELS[index] for index in indices.tolist())
@@ -115,10 +121,10 @@ class CheckedGeneration(Unit):
         setting: which decoder wrote it (or which claims these are).
         page: the prefix's page; generations of one page are resampled together.
         checks: the checker's verdicts on its first sentences.
-        truth: what is planted about them; None where nothing is known.
+        truth: planted labels and evidence of these sentences; None where nothing is known.
         tokens: the continuation, and the human text in its place.
         sentences: float64 (sentences, SENTENCE_COLUMNS).
-        about: float64 (UNIT_COLUMNS,).
+        about: numbers of the whole text, float64 (UNIT_COLUMNS,).
         texts: what was checked, one claim a sentence, for people who check it again.
         lines: the text of the lines that each was judged on.
     """
@@ -139,7 +145,7 @@ class CheckedGeneration(Unit):
 
 
 def generations_to_predictions(units: Sequence[CheckedGeneration]) -> Predictions:
-    """Pack generations for ``data/predictions``; either all of them have a truth or none."""
+    """Pack generations as predictions, with arrays ``true_...`` if all of them have a truth."""
     # 1. Columns of all units.
     checks, tokens, truths = [], [], []
     settings, pages, about, tables, claims, lines = [], [], [], [], [], []
@@ -171,7 +177,7 @@ def generations_to_predictions(units: Sequence[CheckedGeneration]) -> Prediction
 
 
 def generations_from_predictions(predictions: Predictions) -> list[CheckedGeneration]:
-    """Inverse of :func:`generations_to_predictions`."""
+    """The generations of predictions that :func:`generations_to_predictions` packed."""
     checks = units_from_predictions(predictions)
     truths: Sequence[CheckedText | None] = [None] * len(checks)
     if "true_label" in predictions.arrays:

@@ -115,7 +115,7 @@ def read(
     exact: ExactChecker | None = None,
     splitter: str = "full_stops",
 ) -> Predictions:
-    """Verdicts on the first five sentences of every continuation.
+    """Check the first five sentences of every continuation, and count what Table 4 counts.
 
     Args:
         documents, truth: generations as ``continuations.py`` writes them.
@@ -168,10 +168,10 @@ def read(
 def _continuation(
     document: Document, truth: Mapping[str, Any], name: str, splitter: str
 ) -> Continuation:
-    """A generated text and its claims; people's text begins with the sentence of the prompt.
+    """A generated text and its claims; people's text begins with the prompt's sentence.
 
     Args:
-        document: with the prompt, the continuation and what people wrote there as sections.
+        document: its first section is the prompt; others are the continuation and people's text.
         truth: of the document.
         name: of the stage, for messages.
         splitter: how a text is cut into sentences.
@@ -221,9 +221,8 @@ class PageSimilarity:
 
     Attributes:
         pages: the encyclopedia.
-        grams: words and pairs that are counted: of millions of pages only those of some texts;
-        texts
-            with others are not to be scored.
+        grams: words and pairs of words that are counted, those of the texts to score: counting
+            all grams of millions of pages would take too much memory.
     """
 
     pages: Mapping[str, Sequence[str]]
@@ -241,7 +240,7 @@ class PageSimilarity:
         return counts
 
     def _weigh(self, text: str) -> dict[str, float]:
-        """f of each gram of a text, where it is positive."""
+        """The weight f of each gram of a text, where it is positive."""
         pages = len(self.pages)
         weights = {}
         for gram, count in Counter(text_measures.grams(text)).items():
@@ -269,11 +268,11 @@ class PageSimilarity:
 
 @dataclass(frozen=True)
 class Readers:
-    """All that reads a generated text.
+    """The measures that are taken of each generated text.
 
     Attributes:
         checker: gives verdicts.
-        exact: gives exact labels, where they are wanted.
+        exact: gives exact labels by what the pages state; None where these are not asked for.
         similarity: compares a text with its page.
         links: whether a sentence is parsed by Link Grammar; nan where that is not installed.
     """
@@ -340,10 +339,11 @@ class Readers:
             labels: exact ones, with the lines that show them.
         """
         sources = [claim.source for claim in text.claims]
-        # The model wrote no tokens of a prefix.
-        skipped = 1 if text.by_human and sources else 0
+        # A human text's first sentence is the prefix, for whose tokens there are no nats.
+        num_prefix = 1 if text.by_human and sources else 0
         nats, marks = text.truth["token_nats"].tolist(), text.truth["token_marks"].tolist()
-        means = [math.nan] * skipped + text_measures.mean_nats(sources[skipped:], nats, marks)
+        own_means = text_measures.mean_nats(sources[num_prefix:], nats, marks)
+        means = [math.nan] * num_prefix + own_means
         rows = []
         for claim, verdict, (_, evidence), mean in zip(
             text.claims, verdicts, labels, means, strict=True
@@ -367,13 +367,16 @@ class Readers:
         return rows
 
     def _lines_of(self, verdict: Verdict) -> str:
-        """The text of the lines that a verdict was made on."""
+        """The texts of the lines that a verdict was made on, each as ``title: line``."""
         pages = self.checker.pages
         return " ".join(f"{page}: {pages[page][line]}" for page, line in verdict.lines)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """(sentences, SENTENCE_COLUMNS), nan where a row names no value."""
+    """Rows as an array, (sentences, SENTENCE_COLUMNS); nan where a row lacks a column.
+
+    Entries of a row that are no column are ignored.
+    """
     table = np.full((len(rows), len(SENTENCE_COLUMNS)), math.nan)
     for values, row in zip(table, rows, strict=True):
         for column, name in enumerate(SENTENCE_COLUMNS):
@@ -382,7 +385,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
 
 
 def check_texts(documents: Sequence[Document], reader: Path, splitter: str) -> list[CheckedText]:
-    """A checker's verdicts on first sentences of texts, about the page of their first title.
+    """Check the first sentences of texts, as claims about the page of their first title.
 
     Args:
         documents: the texts.
@@ -406,22 +409,26 @@ def text_verdicts(
 
     Args:
         documents: the texts; all of their claims are judged at once.
-        checker: gives the verdicts; what is not verifiable is not enough information.
+        checker: gives the verdicts; a claim that is not verifiable gets not enough information.
         splitter: how texts are split into sentences, a key of ``SPLITTERS``.
     """
     claims = []
     for document in documents:
         title = document.sections[0].title or ""
         claims.append(claims_of(document.text, title, SPLITTERS[splitter]))
+    # all at once: the checker remembers their verdicts
     verifiable = []
-    for own in claims:
-        verifiable += [claim.text for claim in own if claim.verifiable]
+    for text_claims in claims:
+        verifiable += [claim.text for claim in text_claims if claim.verifiable]
     checker.check(verifiable)
     verdicts = []
-    for own in claims:
+    for text_claims in claims:
         rows = []
-        for claim in own:
-            rows.append((claim, checker.check([claim.text])[0] if claim.verifiable else Verdict()))
+        for claim in text_claims:
+            verdict = Verdict()
+            if claim.verifiable:
+                (verdict,) = checker.check([claim.text])
+            rows.append((claim, verdict))
         verdicts.append(rows)
     return verdicts
 
@@ -431,7 +438,7 @@ def claims_of(text: str, title: str, split: Callable[[str], Sequence[str]]) -> l
 
     Args:
         text: an empty one has no claims.
-        title: stands for pronouns and opening nouns.
+        title: replaces opening pronouns, and opening nouns with their determiner.
         split: gives the sentences of a text.
     """
     sentences = list(filter(None, map(str.strip, split(text))))
@@ -471,12 +478,12 @@ def replace_determiner(sentence: str, title: str) -> str | None:
 
 
 def replace_pronoun(sentence: str, title: str) -> tuple[str, int]:
-    """The title in place of a pronoun of the third person that opens a sentence.
+    """Replace a pronoun of the third person that opens a sentence by the title.
 
     A baseline for texts about one subject, not coreference resolution.
 
     Returns:
-        The sentence, and how many pronouns were replaced.
+        The sentence, and how many pronouns were replaced, 0 or 1.
     """
     words = _WORD.findall(sentence)
     if not words or words[0].lower() not in PRONOUNS:
@@ -484,13 +491,16 @@ def replace_pronoun(sentence: str, title: str) -> tuple[str, int]:
     pronoun = words[0].lower()
     before_noun = len(words) > 1 and NounRules().classes(words)[1] in (NOUN, ADJECTIVE)
     possessive = pronoun in POSSESSIVE or (pronoun == "her" and before_noun)
-    return sentence.replace(words[0], f"{title}'s" if possessive else title, 1), 1
+    name = f"{title}'s" if possessive else title
+    return sentence.replace(words[0], name, 1), 1
 
 
 def read_claims(
     *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str] = ("test",)
 ) -> Predictions:
-    """Verdicts of a trained checker on claims, each a unit of one sentence, beside their labels.
+    """Check labelled claims: predictions with a verdict beside each claim's label.
+
+    Each claim is a unit of one sentence.
 
     Args:
         documents: of a corpus of :mod:`longform.datasets.fever`.
@@ -518,7 +528,10 @@ def read_claims(
 
 
 def _checked_claim(claim: FeverClaim, split: str, verdict: Verdict) -> CheckedGeneration:
-    """A known claim with its verdict, as a generation of one sentence."""
+    """A labelled claim with its verdict, as a generation of one sentence.
+
+    Its page is an id of its own, so that claims are resampled one by one.
+    """
     unit = f"claim:{claim.id}"
     evidence = frozenset(claim.evidence)
     is_found = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan

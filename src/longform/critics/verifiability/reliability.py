@@ -46,7 +46,7 @@ FLAG_COLUMNS = {"REP": "repetition", "NAC": "not_a_claim", "UNG": "ungrammatical
 def sheet_record(
     units: Sequence[CheckedGeneration], prefixes: int = PREFIXES, decoders: Sequence[str] = DECODERS
 ) -> Record:
-    """The sheet on which people judge, and exact repeats among all first sentences.
+    """A record with the sheet on which people judge sentences, and the share of exact repeats.
 
     People judge the decoders' first continuation of prefixes that are drawn at random, the same
     ones for every decoder, in an order that tells nothing.
@@ -86,7 +86,7 @@ def sheet_record(
     order = generator("annotation sheet", "order").permutation(len(items))
     for number, i in enumerate(order):
         sheet.append({"item": f"s{number:05d}", **items[i]})
-    # 4. Each evidence once.
+    # 4. Each evidence once: items have its place in the list.
     numbers: dict[str, int] = {}
     for item in sheet:
         item["evidence"] = numbers.setdefault(item["evidence"], len(numbers))
@@ -97,8 +97,8 @@ def sheet_record(
     for decoder in decoders:
         repeats[decoder] = _repeated(by_decoder.get(decoder, []))
     return Record(
-        "verifiability",
-        "exact_repeats",
+        critic="verifiability",
+        metric="exact_repeats",
         value=_repeated(units),
         units=len(units),
         better="lower",
@@ -113,13 +113,14 @@ def sheet_record(
 
 
 def judges_see(details: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """The sheet as judges read it.
+    """The rows of the sheet as judges read it.
 
     Args:
         details: of the record that :func:`sheet_record` makes.
 
     Returns:
-        Of each item its id, its sentence, and the evidence with what its text said before.
+        For each item its id, its sentence, and the evidence followed by the earlier sentences of
+        its text.
     """
     sentences: dict[tuple[Any, int], str] = {}
     for item in details["items"]:
@@ -138,7 +139,7 @@ def judges_see(details: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _repeated(units: Sequence[CheckedGeneration]) -> float:
-    """The share of sentences that stand word for word earlier in their text."""
+    """The share of sentences that repeat an earlier one of their text word for word."""
     repeats, sentences = 0, 0
     for unit in units:
         numbers = np.arange(len(unit.sentences))
@@ -160,9 +161,15 @@ CHOICES = {
 
 
 def read_answers(path: Path) -> list[dict[str, str]]:
-    """Rows of a filled form, or of the study app's export.
+    """Read people's answers from a filled form, or from the study app's export.
 
     Of the export the last answer to each item counts. A row without an answer is left out.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        Rows with ``item``, ``annotator``, ``label`` and, where they are set, the ``FLAGS``.
 
     Raises InputError: no such file, columns are missing, or a choice that the app does not have.
     """
@@ -192,12 +199,16 @@ def read_answers(path: Path) -> list[dict[str, str]]:
 
 
 def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, Any]:
-    """Table 2: REP, NAC, UNG and the four measures of each decoder, and how far annotators agree.
+    """Table 2 from people's answers: shares of flags and of support for each decoder.
 
     Args:
         items: of the sheet.
         answers: each has item, annotator, label (of ``LABELS``) and the flags (1 or 0, empty for
-        0).
+            0).
+
+    Returns:
+        ``decoders``: REP, NAC, UNG and the four measures of each, in percent; ``agreement`` of
+        annotators; how many ``sentences`` were answered, and how many are ``unanswered``.
 
     Raises InputError: no answer, or one to another item or with another label.
     """
@@ -233,7 +244,10 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
 
 
 def _majority(votes: Answers) -> dict[str, Any]:
-    """The most frequent label, none at a tie, and the flags that more than half have set."""
+    """The majority's answer to one item: the most frequent label, and each flag, true or false.
+
+    A tie of labels is not enough information; a flag is set if more than half have set it.
+    """
     counts = Counter(answer["label"] for answer in votes).most_common()
     tied = len(counts) > 1 and counts[0][1] == counts[1][1]
     majority: dict[str, Any] = {"label": NEI if tied else counts[0][0]}
@@ -244,11 +258,19 @@ def _majority(votes: Answers) -> dict[str, Any]:
 
 
 def _is_set(flag: Any) -> bool:
+    """Whether a flag of a form is set; an empty or missing one is not."""
     return str(flag or "0").strip().lower() in ("1", "true", "yes")
 
 
 def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The line of Table 2, in percent, from the judged sentences of a decoder."""
+    """A decoder's row of Table 2, in percent.
+
+    Args:
+        rows: its judged sentences, with ``label``, flags and the ``generation`` of each.
+
+    Returns:
+        REP, NAC and UNG; SPG and SPV; USPG and USPV, which leave repetitions out.
+    """
     measures = {}
     # 1. Shares of sentences with each flag.
     for name, flag in FLAG_COLUMNS.items():
@@ -270,14 +292,15 @@ def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def agreement(votes: Mapping[str, Answers]) -> dict[str, Any]:
-    """How far annotators agree.
+    """The agreement of annotators.
 
     Args:
         votes: answers by item.
 
     Returns:
-        Cohen's kappa averaged over pairs of annotators with common items, the number of annotators,
-        and the majority's mean share by label, in percent.
+        ``cohen_kappa``, averaged over pairs of annotators with common items; the number of
+        ``annotators``; and ``majority_share``, by the majority's label its mean share of an item's
+        votes, in percent.
     """
     # 1. Kappa of each pair of annotators.
     by_person: dict[str, dict[str, str]] = defaultdict(dict)
@@ -304,7 +327,7 @@ def agreement(votes: Mapping[str, Answers]) -> dict[str, Any]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean; nan of nothing."""
+    """The mean of numbers; nan where there are none."""
     return float(np.mean(values)) if values else math.nan
 
 
@@ -330,7 +353,7 @@ def cohen(first: Mapping[str, str], second: Mapping[str, str]) -> float:
     return (observed - expected) / (1 - expected)
 
 
-# Of the equation that shares sum to one, beside equations about shares: exact to six digits.
+# Weight of the equation that shares sum to one, beside those of the shares: exact to six digits.
 SUM_WEIGHT = 1e3
 PAIRS = tuple(f"{true} as {label}" for true, label in product(LABELS, LABELS))
 MEASURES = (
@@ -356,11 +379,12 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
             )
 
     def sufficient_statistics(self, units: Sequence[CheckedGeneration]) -> SufficientStatistics:
-        """Confusions of each unit.
+        """A row a unit: its sentences by true and given label.
 
         Returns:
-            A column for each true and given label (``PAIRS``), how often evidence was found and how
-            often it was there to find, and ``excluded``.
+            A column for each pair of true and given label (``PAIRS``); ``evidence_known``, sentences
+            with planted evidence, and ``evidence_found``, those with it among the judged lines; and
+            ``excluded``, for a unit without a truth or without sentences.
         """
         columns = (*PAIRS, "evidence_found", "evidence_known", "excluded")
         rows = []
@@ -376,7 +400,7 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
         return SufficientStatistics.of(units, columns, rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        """The measure; nan where nothing has (precision: was given) the label."""
+        """The measure; nan where no sentence has the label (of precision: was given it)."""
         matrix = confusion_of(sums)
         kind, _, label = self.measure.partition(" of ")
         if not label:
@@ -387,9 +411,10 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
 
 
 def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
-    """Accuracy of the checker, and precision and recall of each label (the task).
+    """Records of the checker's accuracy, and of its precision and recall for each label.
 
-    The record of accuracy has details: the evidence found, the majority's share and the confusion.
+    A record's ``task`` is the label. That of accuracy has ``details``: the share of evidence that
+    was ``retrieved``, the ``majority`` label's share, and the ``confusion`` counts.
     """
     # 1. Confusions, by page.
     statistics = _by_page(CheckerAccuracy().sufficient_statistics(units), units)
@@ -409,8 +434,8 @@ def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
         rng = generator("checker accuracy", measure)
         result = estimate(CheckerAccuracy(measure), statistics, rng, 500)
         record = Record(
-            "verifiability",
-            f"checker_{kind}",
+            critic="verifiability",
+            metric=f"checker_{kind}",
             **asdict(result),
             task=label,
             better="higher",
@@ -421,13 +446,16 @@ def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
 
 
 def confusion_of(sums: Sums | SufficientStatistics) -> np.ndarray:
-    """Counts (true label, given label), or of each resample (labels, labels, resamples)."""
+    """Counts of sentences by true label (row) and given label (column), (labels, labels).
+
+    From sums of resamples: (labels, labels, resamples).
+    """
     totals = np.array([sums.total(name) for name in PAIRS])
     return totals.reshape(len(LABELS), len(LABELS), *totals.shape[1:])
 
 
 def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
-    """Shares of true labels that explain the observed ones best.
+    """Estimate the shares of true labels from the shares of given ones and the checker's errors.
 
     Args:
         observed: shares of given labels, (labels,).
@@ -446,7 +474,7 @@ def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
 
 
 def missing_labels(confusion: np.ndarray) -> list[str]:
-    """Labels that no sentence with a known truth has: nothing can be corrected without them.
+    """The true labels that no sentence has: without their error rates nothing can be corrected.
 
     Args:
         confusion: counts (true label, given label), of any shape with that order.
@@ -464,7 +492,7 @@ def corrected_records(
     variant: str,
     resamples: int = 500,
 ) -> list[Record]:
-    """Corrected SPG of each decoder, with its interval.
+    """Records of each decoder's SPG, corrected for the checker's errors, with its interval.
 
     The corrected share of supported sentences, times sentences per generation, over k. Generations
     (by page) and sentences with a known truth are resampled alike.
@@ -484,7 +512,7 @@ def corrected_records(
     confusions = _confusions_by_page(by_models)
     records = []
     for decoder, own_units in grouped(units, lambda unit: unit.setting).items():
-        counts = _counts_by_page(own_units)
+        counts = _counts_by_page(own_units)  # (pages, labels + 1)
         # 1. The corrected value, and that of resamples of both.
         value = corrected_spg(counts.sum(0), confusions.sum(0))
         rng = generator("corrected", decoder)
@@ -495,7 +523,7 @@ def corrected_records(
             values.append(corrected_spg(resampled, confusions[rows].sum(0)))
         interval = percentile_interval(np.array(values))
         low, high = share_interval(interval, value, len(counts))
-        # 2. What it stands beside.
+        # 2. SPG as given, and by planted truth.
         generations = counts[:, -1].sum()
         details = {
             "given": float(counts[:, 0].sum() / (generations * SENTENCES)),
@@ -503,8 +531,8 @@ def corrected_records(
             "unknown_labels": missing_labels(confusions.sum(0)),
         }
         record = Record(
-            "verifiability",
-            "SPG",
+            critic="verifiability",
+            metric="SPG",
             system=decoder,
             variant=variant,
             better="higher",
@@ -520,13 +548,13 @@ def corrected_records(
 
 
 def _confusions_by_page(units: Sequence[CheckedGeneration]) -> np.ndarray:
-    """Counts of (true, given) labels, a row a page, (pages, PAIRS)."""
+    """Counts of sentences by true and given label, a row a page, (pages, PAIRS)."""
     statistics = CheckerAccuracy().sufficient_statistics(units)
     return _by_page(statistics, units).values[:, : len(PAIRS)]
 
 
 def _counts_by_page(units: Sequence[CheckedGeneration]) -> np.ndarray:
-    """Counts of given labels among first sentences, and generations, (pages, labels + 1)."""
+    """Counts of first sentences by given label, and of generations, (pages, labels + 1)."""
     rows = []
     for unit in units:
         labels = unit.checks.labels[:SENTENCES]
@@ -538,12 +566,12 @@ def _counts_by_page(units: Sequence[CheckedGeneration]) -> np.ndarray:
 def _by_page(
     statistics: SufficientStatistics, units: Sequence[CheckedGeneration]
 ) -> SufficientStatistics:
-    """Rows of one page's generations, which are not independent, summed."""
+    """Statistics summed by page: generations of one page are not independent."""
     return clustered(statistics, [unit.page for unit in units])
 
 
 def _true_spg(units: Sequence[CheckedGeneration]) -> float | None:
-    """SPG by planted truth; None where one generation has none."""
+    """SPG by planted truth; None if any generation has no truth."""
     supported = 0
     for unit in units:
         if unit.truth is None:
@@ -560,7 +588,7 @@ def corrected_spg(counts: np.ndarray, known: np.ndarray) -> float:
         known: counts of (true, given) labels, (PAIRS,).
 
     Returns:
-        nan where it cannot be known.
+        The share in [0, 1]; nan without sentences, or where a label's error rates are not known.
     """
     labels, generations = counts[: len(LABELS)], counts[len(LABELS)]
     if not labels.sum() or not generations or missing_labels(known):

@@ -23,15 +23,17 @@ SPLITTER = "full_stops"  # how texts of one's own are split into sentences
 
 
 def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
-    """Labels of the first sentences of a text.
+    """The labels of the first sentences of a text.
 
     Args:
         unit: the text's verdicts.
         sentences: how many count.
-        unique: whether what repeats an earlier label and its evidence says nothing.
+        unique: whether a sentence with the label and the evidence of an earlier one is labelled not
+            enough information.
     """
     labels: list[str] = []
     seen = set()
+    # not strict: the text may have more sentences than count
     for label, evidence in zip(unit.labels[:sentences], unit.evidence, strict=False):
         repeated = unique and (label, evidence) in seen
         labels.append(NEI if repeated else label)
@@ -74,15 +76,15 @@ class SupportedPerGeneration(
     Missing sentences count against a text.
 
     Attributes:
-        unique: whether a repeated label with the same evidence says nothing.
-        sentences: k.
+        unique: whether a repeated label with the same evidence counts as not enough information.
+        sentences: k, how many sentences of a text are judged.
     """
 
     unique: bool = False
     sentences: int = SENTENCES
 
     def spans(self, document: Document, unit: CheckedText, values: np.ndarray) -> Spans | None:
-        """Where the checked sentences stand; None where they do not stand there word for word."""
+        """The span of each checked sentence; None where one is not in the text word for word."""
         spans: Spans = []
         start = 0
         for piece in map(str.strip, SPLITTERS[SPLITTER](document.text)):
@@ -103,7 +105,7 @@ class SupportedPerGeneration(
         return parts
 
     def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
-        """Supported sentences of each generation; none is excluded."""
+        """A row a text: ``supported`` sentences, ``generations`` (1), ``excluded`` (always 0)."""
         rows = []
         for supported in self.part_values(units):
             rows.append((supported.sum(), 1, 0))
@@ -119,9 +121,9 @@ class SupportedPerVerified(_CheckerCritic):
     """SPV (equation 3), or USPV (equation 5): the supported share of what is verified.
 
     Attributes:
-        unique: whether a repeated label with the same evidence says nothing.
+        unique: whether a repeated label with the same evidence counts as not enough information.
         pooled: divide the sums over all generations instead of averaging the shares.
-        sentences: k.
+        sentences: k, how many sentences of a text are judged.
     """
 
     unique: bool = False
@@ -129,7 +131,10 @@ class SupportedPerVerified(_CheckerCritic):
     sentences: int = SENTENCES
 
     def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
-        """Supported and verified sentences; a generation without verified ones is excluded."""
+        """A row a text: ``supported`` and ``verified`` sentences, their ``share``, ``generations``.
+
+        A generation without verified sentences is ``excluded``.
+        """
         rows = []
         for unit in units:
             labels = labels_of(unit, self.sentences, self.unique)
@@ -143,7 +148,7 @@ class SupportedPerVerified(_CheckerCritic):
         return SufficientStatistics.of(units, columns, rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        """In [0, 1]; nan where no generation has a verified sentence."""
+        """The supported share, in [0, 1]; nan where no generation has a verified sentence."""
         if self.pooled:
             return ratio(sums.total("supported"), sums.total("verified"))
         return ratio(sums.total("share"), sums.total("generations"))

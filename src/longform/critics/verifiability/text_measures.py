@@ -16,7 +16,7 @@ SECONDS = 5  # of one sentence under Link Grammar; a timeout counts as a failure
 
 
 def entities(sentence: str) -> int:
-    """Names and numbers in a sentence; words of a name that follow each other are one."""
+    """How many names and numbers a sentence has; adjacent capitalised words are one name."""
     count = 0
     in_name = False
     for position, word in enumerate(_WORD.findall(sentence)):
@@ -38,10 +38,11 @@ def conjunctions(sentence: str) -> int:
 
 
 def link_parser() -> Callable[[str], float]:
-    """Whether Link Grammar's English dictionary has a linkage of a sentence without null links.
+    """A function that says whether Link Grammar can parse a sentence.
 
     Returns:
-        A function of a sentence that gives 1 or 0; nan if Link Grammar is not installed.
+        The function: of a sentence 1 if the English dictionary has a linkage of it without null
+        links, else 0; always nan if Link Grammar is not installed.
     """
     if importlib.util.find_spec("linkgrammar") is None:
         return lambda sentence: math.nan
@@ -52,7 +53,7 @@ def link_parser() -> Callable[[str], float]:
 
 
 def grams(text: str) -> list[str]:
-    """Lower-case words of a text, and pairs of them that follow each other."""
+    """The lower-case words of a text, then the pairs of adjacent words, each with a blank."""
     words = [word.lower() for word in _WORD.findall(text)]
     return words + [f"{first} {second}" for first, second in itertools.pairwise(words)]
 
@@ -73,7 +74,7 @@ def mean_nats(sentences: Sequence[str], nats: Sequence[float], marks: Sequence[i
     # 1. Where each sentence ends, counted in characters that are no blanks.
     widths = [len("".join(sentence.split())) for sentence in sentences]
     ends = list(itertools.accumulate(widths))
-    # 2. The tokens of each.
+    # 2. The tokens of each, by where in these characters they end.
     sums, counts = [0.0] * len(ends), [0] * len(ends)
     position = sentence = 0
     for value, width in zip(nats, marks, strict=True):

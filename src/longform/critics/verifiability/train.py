@@ -43,7 +43,7 @@ SHAPES = ("<nothing>", "<number>", "<name>", "<word>", "<title>")
 MOST_WORDS = 64
 BATCH = 256  # pairs at a time of our own network
 BROUGHT_BATCH = 16  # of a brought model
-NEGATIVES = 2  # selected lines a claim that say nothing about it, as "not enough information"
+NEGATIVES = 2  # selected lines a claim that are no evidence, labelled "not enough information"
 WORDINGS: Mapping[str, tuple[str, ...]] = {  # what published models call the three labels
     SUPPORTED: ("supported", "supports", "entailment", "support"),
     REFUTED: ("refuted", "refutes", "contradiction", "refute"),
@@ -56,21 +56,23 @@ MINICHECK_ANSWERS = (3, 209)
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words with a state of their own; all others are read by shape.
+    """The ids of words: frequent words have their own, all others that of their shape.
 
     Attributes:
-        words: id of each word.
+        words: id of each word with its own.
     """
 
     words: Mapping[str, int]
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "Vocabulary":
-        """Words are numbered behind the shapes."""
+        """The vocabulary of some words, whose ids follow those of the shapes."""
         return cls({word: number for number, word in enumerate(words, len(SHAPES))})
 
     def read(self, text: str, title: frozenset[str]) -> tuple[list[int], list[str]]:
-        """Ids and lower-case words of a text, cut at ``MOST_WORDS``.
+        """The ids and the lower-case words of a text, cut at ``MOST_WORDS``.
+
+        A capital makes a name of any word but a frequent one that opens the text.
 
         Args:
             text: a claim or sentence.
@@ -92,10 +94,10 @@ class Vocabulary:
 
 
 class DecomposableAttention(nn.Module):
-    """See the module's text.
+    """A network that labels pairs of claim and sentence (Parikh et al. 2016; module's docstring).
 
     Args:
-        symbols: number of ids.
+        symbols: number of word ids.
         size: width of every layer.
     """
 
@@ -120,7 +122,8 @@ class DecomposableAttention(nn.Module):
 
         Args:
             claim, sentence: ids, (pairs, words of each side), 0 beyond a text's end.
-            equal: which words are equal, bool (pairs, words, words).
+            equal: whether a word of the claim is one of the sentence, bool (pairs, words of the
+                claim, words of the sentence).
 
         Returns:
             (pairs, 3).
@@ -128,7 +131,8 @@ class DecomposableAttention(nn.Module):
         in_claim, in_sentence = claim > 0, sentence > 0
         a = self._states(claim, equal.any(2))
         b = self._states(sentence, equal.any(1))
-        # 1. Attend: each word of one side to the words of the other.
+        # 1. Attend: each word of one side to the words of the other. beta has for each word of the
+        #    claim what it attends to in the sentence, alpha the reverse.
         similarity = self.attend(a) @ self.attend(b).transpose(1, 2) / a.shape[-1] ** 0.5
         scores = similarity + self.equal * equal
         beta = _weights(scores, in_sentence[:, None]) @ b
@@ -139,14 +143,25 @@ class DecomposableAttention(nn.Module):
         return self.label(torch.cat([*claim_pools, *sentence_pools], dim=-1))
 
     def _states(self, ids: torch.Tensor, shared: torch.Tensor) -> torch.Tensor:
-        """States of words with their neighbours, (pairs, words, size); 0 beyond a text's end."""
+        """States of words with their neighbours, (pairs, words, size).
+
+        Args:
+            ids: of the words, (pairs, words); 0 beyond a text's end.
+            shared: whether the other side has each word, bool (pairs, words).
+        """
         states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[..., None]
         return states + torch.relu(self.near(states.transpose(1, 2)).transpose(1, 2))
 
     def _pool(
         self, words: torch.Tensor, attended: torch.Tensor, in_text: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and maximum over a side's words of how each compares, (pairs, size) each."""
+        """Compare each word with what it attends to; mean and maximum over words, (pairs, size) each.
+
+        Args:
+            words: states of one side's words, (pairs, words, size).
+            attended: what each attends to on the other side, of the same shape.
+            in_text: which of them are in the text, bool (pairs, words).
+        """
         compared = self.compare(torch.cat([words, attended, words * attended], dim=-1))
         compared = compared * in_text[..., None]
         mean = compared.sum(1) / in_text.sum(1, keepdim=True).clamp(min=1)
@@ -154,7 +169,7 @@ class DecomposableAttention(nn.Module):
 
 
 def _weights(scores: torch.Tensor, in_text: torch.Tensor) -> torch.Tensor:
-    """Softmax over the words of a text, 0 beyond its end."""
+    """Softmax of scores over the words of a text (the last axis), 0 beyond its end."""
     return scores.masked_fill(~in_text, -1e9).softmax(-1) * in_text
 
 
@@ -166,10 +181,13 @@ class TrainedEntailment:
     vocabulary: Vocabulary
 
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """See :class:`Entailment`; without words it is not enough information for certain."""
+        """Probabilities of ``LABELS``, float64 (pairs, 3).
+
+        A pair with a side without words is not enough information with probability 1.
+        """
         probabilities = np.zeros((len(pairs), len(LABELS)))
         probabilities[:, LABELS.index(NEI)] = 1.0
-        # 1. Pairs with words on both sides, sorted by the sentence's length.
+        # 1. Pairs with words on both sides, sorted by the sentence's length, which saves padding.
         rows = [encoded(pair, self.vocabulary) for pair in pairs]
         readable = [i for i, (claim, sentence, _) in enumerate(rows) if claim and sentence]
         readable.sort(key=lambda i: len(rows[i][1]))
@@ -178,7 +196,7 @@ class TrainedEntailment:
         device = self.network.embed.weight.device
         for start in range(0, len(readable), BATCH):
             part = readable[start : start + BATCH]
-            batch = collate([(rows[i], 0) for i in part])
+            batch = collate([(rows[i], 0) for i in part])  # labels do not matter here
             claim, sentence, equal = batch["claim"], batch["sentence"], batch["equal"]
             with torch.inference_mode():
                 logits = self.network(claim.to(device), sentence.to(device), equal.to(device))
@@ -186,7 +204,7 @@ class TrainedEntailment:
         return probabilities
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """See :class:`Entailment`."""
+        """Write the weights, and return width and words, as :class:`Entailment` asks."""
         state = self.network.state_dict()
         weights = {name: value.contiguous() for name, value in state.items()}
         save_file(weights, folder / TRAINED)
@@ -198,7 +216,10 @@ Encoded = tuple[list[int], list[int], list[tuple[int, int]]]
 
 
 def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
-    """A pair as a network reads it; both sides know the page's title."""
+    """A pair as ids of both sides, and the positions of equal words.
+
+    Words of the page's title have an id of their own on both sides.
+    """
     title = frozenset(word.lower() for word in WORD.findall(pair.title))
     claim, claim_words = vocabulary.read(pair.claim, title)
     sentence, sentence_words = vocabulary.read(pair.sentence, title)
@@ -211,7 +232,10 @@ def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
 
 
 def collate(items: Sequence[tuple[Encoded, int]]) -> dict[str, torch.Tensor]:
-    """A batch of pairs with the number of their label, both sides padded with zeros.
+    """A batch of pairs with their labels, both sides padded with zeros.
+
+    Args:
+        items: each pair with the index of its label in ``LABELS``.
 
     Returns:
         ``claim`` and ``sentence`` int64 (pairs, words), ``equal`` bool (pairs, words, words) and
@@ -247,7 +271,7 @@ class _Brought:
     tokenizer: Any
 
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """See :class:`Entailment`."""
+        """Probabilities of ``LABELS``, float64 (pairs, 3), some pairs at a time."""
         probabilities = np.zeros((len(pairs), len(LABELS)))
         for start in range(0, len(pairs), BROUGHT_BATCH):
             part = slice(start, start + BROUGHT_BATCH)
@@ -260,7 +284,7 @@ class _Brought:
         raise NotImplementedError
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """See :class:`Entailment`."""
+        """Write model and tokenizer, which need no other settings."""
         self.network.save_pretrained(folder / BROUGHT)
         self.tokenizer.save_pretrained(folder / BROUGHT)
         return {}
@@ -325,17 +349,18 @@ class MiniCheckEntailment(_Brought):
             decoder_input_ids=torch.full((len(pairs), 1), start_token, device=device),
         )
         answers = output.logits[:, 0, list(MINICHECK_ANSWERS)]
+        # the probability of "1" against "0"
         yes = answers.double().softmax(-1)[:, 1].cpu().numpy()
         return np.stack([yes, np.zeros(len(pairs)), 1 - yes], axis=1)
 
 
 def premise(pair: Pair) -> str:
-    """The sentence behind its page's title."""
+    """A pair's sentence after its page's title, as ``title: sentence``."""
     return f"{pair.title}: {pair.sentence}" if pair.title else pair.sentence
 
 
 def brought_entailment(folder: Path) -> Entailment:
-    """The model of a folder (or of a pinned hub id in its ``pointer.json``).
+    """Open a published entailment model of a folder (or of a pinned hub id in its ``pointer.json``).
 
     Raises ConfigError: labels that are neither two nor named like the three.
     """
@@ -350,7 +375,13 @@ def brought_entailment(folder: Path) -> Entailment:
 
 
 def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
-    """Which column of the model's output is which label.
+    """For each of ``LABELS`` the column of the model's output, None where it has none.
+
+    Two labels are MiniCheck's: not supported, which is not enough information, and supported.
+
+    Args:
+        config: of the model, whose ``id2label`` names its columns.
+        folder: for the message.
 
     Raises ConfigError: labels that are neither two nor named like the three.
     """
@@ -372,11 +403,11 @@ def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
 
 
 def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
-    """The model of a checker's folder, on the chosen device.
+    """Open the entailment model of a checker's folder, on the chosen device.
 
     Args:
         folder: of the checker.
-        record: what :meth:`Entailment.save` gave.
+        record: settings of the checker, with those that :meth:`Entailment.save` returned.
     """
     if (folder / BROUGHT).is_dir():
         return brought_entailment(folder / BROUGHT)
@@ -408,8 +439,7 @@ def fit(
     Args:
         documents: pages and claims, see :mod:`longform.datasets.fever`.
         base: folder that has ``wiki-pages`` in FEVER's format, where the documents hold no pages;
-        for
-            ``brought`` the folder (or pointer) of a classifier or of MiniCheck.
+            for ``brought`` the folder (or pointer) of a classifier or of MiniCheck.
         name, seed, scratch: of the training.
         entailment: "trained" or "brought".
         size: width of the trained network.
@@ -462,9 +492,14 @@ def fit(
 def labelled_pairs(
     claim: FeverClaim, pages: Pages, lines: Callable[[str], Sequence[Line]]
 ) -> Iterator[Labelled]:
-    """The claim with its evidence, and with selected lines that are none.
+    """The training pairs of a claim: with its evidence, and with selected lines that are no evidence.
 
-    The latter are not enough information.
+    The latter are labelled not enough information; a claim with this label has one more of them.
+
+    Args:
+        claim: with its label and evidence.
+        pages: titles and lines.
+        lines: selects lines for a claim.
     """
     evidence = [(page, line) for page, line in claim.evidence if line < len(pages.get(page, ()))]
     if evidence and claim.label != NEI:
@@ -476,7 +511,7 @@ def labelled_pairs(
 
 
 class EntailmentLearner(Learner):
-    """The network with its loss."""
+    """The training of the network."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Cross-entropy of the labels, nats a pair."""
@@ -493,7 +528,9 @@ def train_entailment(
     name: str,
     **training: Any,
 ) -> TrainedEntailment:
-    """Train on ``pairs["train"]``, keeping the round with the best loss on ``pairs["validation"]``.
+    """Train our network on ``pairs["train"]``.
+
+    It has the weights of the round with the best loss on ``pairs["validation"]``.
 
     Args:
         pairs: labelled pairs by split.
