@@ -58,10 +58,7 @@ class TextCritic(SumScored):
         """A row of sums and counts for each unit, a column ``excluded`` among them."""
 
     def prepare(self, documents: Sequence[Document]) -> Self:
-        """A critic whose reader has learnt from real texts; itself where the reader learns nothing.
-
-        ``fit`` calls it before it reads the texts that the critic itself learns from.
-        """
+        """A critic whose reader has learnt from real texts; itself where the reader learns nothing."""
         return self
 
     def spans(self, document: Document, unit: Any, values: np.ndarray) -> Spans | None:
@@ -266,13 +263,7 @@ class TextCritic(SumScored):
     def _score(
         self, statistics: SufficientStatistics, resamples: int, rng: np.random.Generator
     ) -> Score:
-        """The score of texts with its 95 % bootstrap interval, nan for a single text.
-
-        Args:
-            statistics: a row of sums for each text.
-            resamples: of the bootstrap.
-            rng: of the bootstrap.
-        """
+        """The score of texts with its 95 % bootstrap interval, nan for a single text."""
         result = estimate(self, statistics, rng, resamples)
         low = high = np.nan
         if result.units > 1:

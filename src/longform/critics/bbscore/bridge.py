@@ -104,10 +104,8 @@ def identity(unit: LatentPath) -> np.ndarray:
 
 
 def shares(steps: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Place of each inner sentence between the ends (0 to 1), and its variance under a bridge.
+    r"""Place of each inner sentence of T between the ends (0 to 1), and its bridge variance.
 
-    Args:
-        steps: sentences of the path, T.
 
     Returns:
         $u_i = (i - 1) / (T - 1)$ and $v_i = (i - 1)(T - i) / (T - 1)$ for $1 < i < T$, (T - 2,)
@@ -183,19 +181,12 @@ class Products:
         self.norms = np.diagonal(self._gram)[orders]
 
     def of(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Inner products of pairs of sentences.
-
-        Args:
-            first, second: indices of the sentences; two arrays that broadcast together.
-        """
+        """Inner products of pairs of sentences, by their indices, which broadcast together."""
         # the flat index of (first, second) in the square matrix
         return self._gram.ravel().take(first * len(self._gram) + second)
 
     def lagged(self, lag: int) -> np.ndarray:
-        """Products of sentences ``lag`` positions apart, (orders, sentences - lag).
-
-        They are computed once: windows of several widths share them.
-        """
+        """Products of sentences ``lag`` positions apart, (orders, sentences - lag)."""
         if lag not in self._lagged:
             self._lagged[lag] = self.of(self.orders[:, :-lag], self.orders[:, lag:])
         return self._lagged[lag]

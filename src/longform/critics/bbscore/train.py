@@ -172,15 +172,7 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
 
 
 class BridgeEncoder(pl.LightningModule):
-    """The training of one head; what a step draws depends on (seed, step) alone.
-
-    Args:
-        head: trained in place.
-        data: sentences by split, ``train`` and ``validation``.
-        recipe: the loss and the optimiser.
-        plan: the schedule of AdamW.
-        updates: steps of the whole training.
-    """
+    """The training of one head; what a step draws depends on (seed, step) alone."""
 
     def __init__(
         self,
@@ -260,10 +252,7 @@ def train_head(
     Args:
         data: sentences' features by split, ``train`` and ``validation``.
         recipe: the loss and the optimiser.
-        plan: how long and how fast it trains.
-        seed: of the weights and the batches.
-        name: of the training, for messages.
-        scratch: folder for checkpoints.
+        plan, seed, name, scratch: of the training.
         latent: width of the latents.
     """
     anchors = {}

@@ -41,12 +41,7 @@ class MixtureReading(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[MixtureReading]:
-    """The mix of each sentence, from predictions of :func:`longform.critics.code_mixing.read.read`.
-
-    Args:
-        predictions: one row a sentence; ``share`` and ``posterior``, float64 (languages,), and
-            ``valid``, as in :class:`MixtureReading`.
-    """
+    """The mix of each sentence, from predictions of :func:`longform.critics.code_mixing.read.read`."""
     readings = []
     for unit, split, share, posterior, valid in predictions.rows("share", "posterior", "valid"):
         readings.append(MixtureReading(unit, split, share, posterior, bool(valid)))
@@ -273,9 +268,6 @@ def expected_logs(posterior: np.ndarray) -> np.ndarray:
     r"""Expected natural logarithm of each share under a Dirichlet, of the shape of ``posterior``.
 
     $E \log z_i = \psi(a_i) - \psi(\sum_j a_j)$.
-
-    Args:
-        posterior: parameters of the Dirichlets, (..., languages).
     """
     return digamma(posterior) - digamma(posterior.sum(axis=-1, keepdims=True))
 

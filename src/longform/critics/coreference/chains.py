@@ -233,13 +233,7 @@ def _head_span(text: str, mention: Mention) -> Span:
 def read_chains(
     documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False
 ) -> list[PersonChain]:
-    """Resolve the documents' mentions, and read a chain of persons off each.
-
-    Args:
-        documents: whose section texts are joined by a blank line, without titles.
-        resolver: finds the mentions.
-        singletons: whether persons mentioned once count.
-    """
+    """Resolve the documents' mentions, and read a chain of persons off each."""
     texts = [document.text.strip() for document in documents]
     all_mentions = resolver.resolve(texts)
     chains = []
@@ -406,11 +400,7 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
 def _gold_genders(
     documents: Sequence[Document], truth: Mapping[str, np.ndarray]
 ) -> list[dict[int, str]]:
-    """The gender of each person of each document, by the person's number.
-
-    A name's symbol in a gold chain is its person's gender, such as ``FEMALE:3``. All are empty
-    where the truth has no chains.
-    """
+    """The gender of each person by number, from gold chains whose symbols are ``FEMALE:3``."""
     genders: list[dict[int, str]] = [{} for _ in documents]
     if not all(name in truth for name in CHAIN_ARRAYS):
         return genders

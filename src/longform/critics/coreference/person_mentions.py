@@ -33,10 +33,7 @@ _LISTS = _read_word_lists(Path(__file__).with_name("persons.yaml"))
 
 
 def _genders_of(kind: str) -> Mapping[str, str]:
-    """The gender of each word of a kind: ``pronouns``, ``address``, ``names`` or ``nouns``.
-
-    The lists are called after both, such as ``male_names``; not every kind has every gender.
-    """
+    """The gender of each word of a kind: ``pronouns``, ``address``, ``names`` or ``nouns``."""
     genders = {}
     for prefix, gender in GENDERS.items():
         for word in _LISTS.get(f"{prefix}_{kind}", ()):
@@ -301,12 +298,7 @@ class _Sentence:
         return following in SAYING or following in AUXILIARIES
 
     def _name(self, first: int, length: int) -> Candidate | None:
-        """The candidate of a run of capitalised words; None where it names no person.
-
-        Args:
-            first: index of the run's first token in the sentence.
-            length: tokens of the run.
-        """
+        """The candidate of a run of capitalised words; None where it names no person."""
         # 1. Forms of address, and the words of the name proper.
         parts = [token for token in self.tokens[first : first + length] if token.text != "."]
         titles = []
@@ -446,10 +438,6 @@ def is_object(text: str, candidate: Candidate) -> bool:
     """Whether a pronoun is the object of its clause.
 
     "Her" may be a possessive: it is no object where a noun or an adjective may follow.
-
-    Args:
-        text: in which the pronoun stands.
-        candidate: the pronoun.
     """
     pronoun = candidate.words[0]
     if pronoun != "her":

@@ -180,10 +180,7 @@ class RuleResolver(_NameResolver):
     def _of_pronoun(
         self, text: str, pronoun: Candidate, entities: Sequence[_Entity]
     ) -> _Entity | None:
-        """The preferred entity of those that a pronoun may mean; the more recent one on a tie.
-
-        None where it may mean no earlier entity.
-        """
+        """The preferred entity of those that a pronoun may mean; the more recent one on a tie."""
         possible = [entity for entity in entities if self._may_mean(text, pronoun, entity)]
         possible.sort(key=lambda entity: entity.mentions[-1].start, reverse=True)
         best: _Entity | None = None
@@ -196,10 +193,7 @@ class RuleResolver(_NameResolver):
         return best
 
     def _may_mean(self, text: str, pronoun: Candidate, entity: _Entity) -> bool:
-        """Whether a pronoun may mean an entity: it is near, agrees in gender, and grammar allows it.
-
-        Nearness and grammar are judged by the entity's last mention.
-        """
+        """Whether a pronoun may mean an entity: it is near, agrees in gender, and grammar allows it."""
         last = entity.mentions[-1]
         reflexive = pronoun.words[0] in persons.REFLEXIVES
         sentences_back = 0 if reflexive else self.sentences_back
@@ -215,13 +209,7 @@ class RuleResolver(_NameResolver):
         return not persons.is_object(text, pronoun)
 
     def _preference(self, pronoun: Candidate, rank: int, entity: _Entity) -> float:
-        """A score, higher where the pronoun likelier means the entity.
-
-        Args:
-            pronoun: the pronoun.
-            rank: how many other possible entities were mentioned more recently.
-            entity: the possible antecedent.
-        """
+        """A score of an entity for a pronoun; ``rank`` others were mentioned more recently."""
         last_sentence = entity.mentions[-1].sentence
         in_last_sentence = [m for m in entity.mentions if m.sentence == last_sentence]
         is_subject = any(mention.subject for mention in in_last_sentence)
@@ -274,9 +262,6 @@ def _may_be_one_person(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 
     One word may be the first or last word of the other name, which is longer. Of two longer names
     the last words agree, and the first words do or have an initial in common.
-
-    Args:
-        first, second: words of the names, in lower case.
     """
     short, long = sorted((first, second), key=len)
     if len(short) == 1:
@@ -293,9 +278,6 @@ def _resolve_forwards(entities: list[_Entity]) -> None:
 
     As in "When she came home, Ann slept". A name is new if its entity has no mention before the
     pronoun. Entities are changed in place; a merged one has no mentions left.
-
-    Args:
-        entities: with one mention or more each.
     """
     for entity in entities:
         first = entity.mentions[0]
@@ -304,7 +286,6 @@ def _resolve_forwards(entities: list[_Entity]) -> None:
         target = _next_named(first, entities)
         if target is None or target is entity:
             continue
-        # the name is new: its entity was never mentioned before the pronoun
         if min(mention.start for mention in target.mentions) > first.start:
             target.mentions.extend(entity.mentions)
             target.gender = target.gender or entity.gender
@@ -408,12 +389,7 @@ class NearestResolver(_NameResolver):
 
 
 def _last_of_like_name(words: set[str], name_words: Sequence[set[str]]) -> int | None:
-    """The newest entity whose name's words hold all words of a name, or are all among them.
-
-    Args:
-        words: of the name, in lower case.
-        name_words: all words of each entity's names; empty for an entity of pronouns.
-    """
+    """The newest entity whose name's words hold all words of a name, or are all among them."""
     for entity in reversed(range(len(name_words))):
         entity_words = name_words[entity]
         if entity_words and (words <= entity_words or entity_words <= words):
@@ -484,10 +460,6 @@ def _mentions_of_clusters(
     """The mentions of clusters, in the order of their start.
 
     A mention is named where it holds the head word of a likely person's name.
-
-    Args:
-        text: in which they stand.
-        clusters: half-open character spans of each entity's mentions.
     """
     heads = []
     for candidate in candidates(text, persons.FIRST_NAMES):
@@ -545,9 +517,6 @@ def read_fcoref(
 
 
 def patch_tied_weights(model_class: type) -> None:
-    """Set the attribute of a model class that transformers 5 needs in loading, where it has none.
-
-    F-coref's class was written for transformers 4; it has no tied weights.
-    """
+    """Set the attribute of a model class that transformers 5 needs in loading, where it has none."""
     if not hasattr(model_class, "all_tied_weights_keys"):
         model_class.all_tied_weights_keys = {}  # type: ignore[attr-defined]

@@ -286,10 +286,7 @@ class _NgramScores(
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table of the fitted n-grams, made when something is scored for the first time.
-
-        int64 (slots, 3), as :func:`longform.critics.coreference.ngrams.hashed` makes it.
-        """
+        """The hash table of the fitted n-grams, made when something is scored for the first time."""
         return _compiled().hashed(self.orders)
 
     def window(self, key: int) -> tuple[str, ...]:
@@ -406,10 +403,7 @@ class _NgramScores(
         return np.split(self.score_tokens(tokens), ends[:-1])[: len(units)]
 
     def sufficient_statistics(self, units: Sequence[Chain]) -> SufficientStatistics:
-        """A row a chain, its columns ``COLUMNS``.
-
-        They are the log probability (nats), tokens scored, unknown ones among them, and exclusion.
-        """
+        """A row a chain: log probability (nats), tokens, unknown tokens and exclusion."""
         tokens = self.read(self.judged(units))
         keys = window_keys(tokens, self.packing)
         unit_of_token = np.repeat(np.arange(len(units)), tokens.lengths)
@@ -566,9 +560,6 @@ def absolute_discount(counts: np.ndarray) -> float:
     r"""The discount of one order: $n_1 / (n_1 + 2 n_2)$ (Ney, Essen and Kneser 1994).
 
     $n_j$ distinct n-grams occur j times; it is one half where none occurs once.
-
-    Args:
-        counts: of each distinct n-gram, (n-grams,).
     """
     once = _num_with_count(counts, 1)
     twice = _num_with_count(counts, 2)
@@ -583,9 +574,6 @@ def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     $D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$, where $n_j$
     distinct n-grams occur j times (Chen and Goodman 1998, eq. 26). ``FALLBACK`` where $n_1$, $n_2$ or
     $n_3$ is 0, or a discount is negative, which the first never is.
-
-    Args:
-        counts: of each distinct n-gram, (n-grams,).
     """
     n1, n2, n3, n4 = (_num_with_count(counts, j) for j in (1, 2, 3, 4))
     if not (n1 and n2 and n3):

@@ -121,10 +121,7 @@ class EntityGrid(
         return self._fitted()[codes].mean(axis=(1, 2))
 
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Log-probability of the role in each cell, nats, float64 (sentences, entities).
-
-        An empty grid has (0, 0).
-        """
+        """Log-probability of the role in each cell, nats, float64 (sentences, entities)."""
         log_probs = self._fitted()
         cells = []
         for grid in units:
@@ -136,10 +133,7 @@ class EntityGrid(
         return cells
 
     def _fitted(self) -> np.ndarray:
-        """The fitted log-probabilities, flat: index them by the codes of :meth:`_codes`.
-
-        Raises InputError: not fitted.
-        """
+        """Flat log-probabilities, by the codes of :meth:`_codes`. Raises InputError: not fitted."""
         if not self.log_probs.size:
             raise InputError(
                 "entity grid: not fitted yet; "

@@ -361,10 +361,6 @@ class Lesk(WordnetSimilarity):
         """The definitions of a synset's relatives, one after another, as numbers, int64 (words,).
 
         A break that no phrase crosses stands between them; the whole is cut at ``GLOSS_LIMIT``.
-
-        Args:
-            synset: in the net.
-            relation: one of ``RELATIONS``.
         """
         words = [NO_WORDS]
         for relative in self.relatives[relation][synset]:
@@ -385,11 +381,7 @@ class Lesk(WordnetSimilarity):
         return np.maximum(total, total.T)
 
     def _shared_words(self, synsets: Sequence[int]) -> np.ndarray:
-        """How many distinct content words every two synsets' own definitions share.
-
-        Returns:
-            float64 (synsets, synsets).
-        """
+        """Distinct content words that every two synsets' own definitions share."""
         content_words = []
         for synset in synsets:
             words = np.unique(self.numbers[synset])

@@ -49,11 +49,7 @@ class TextFeature(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[TextFeature]:
-    """The feature of each text.
-
-    Args:
-        predictions: of :func:`longform.critics.mauve.read.read`.
-    """
+    """The feature of each text, from predictions of :func:`longform.critics.mauve.read.read`."""
     units = []
     for unit_id, split, values, valid in predictions.rows("features", "valid"):
         units.append(TextFeature(unit_id, split, values, bool(valid)))
@@ -252,25 +248,14 @@ def mauve(
 def _area_of_labels(
     real: np.ndarray, generated: np.ndarray, buckets: int, smoothing: float = 0.0
 ) -> float:
-    """MAUVE of two sides by the cluster of each text.
-
-    Args:
-        real, generated: the cluster of each text, int (texts,).
-        buckets, smoothing: as for :func:`shares`.
-    """
+    """MAUVE of two sides by the cluster of each text."""
     real_shares = shares(real, buckets, smoothing)
     generated_shares = shares(generated, buckets, smoothing)
     return float(area(real_shares, generated_shares))
 
 
 def _resampled_shares(labels: np.ndarray, rows: Sequence[np.ndarray], buckets: int) -> np.ndarray:
-    """The histogram over clusters of each resample of texts, float64 (resamples, buckets).
-
-    Args:
-        labels: the cluster of each text, int (texts,).
-        rows: indices of the texts in each resample, int (texts,).
-        buckets: how many clusters there are.
-    """
+    """The histogram over clusters of each resample of texts, float64 (resamples, buckets)."""
     return np.array([shares(labels[row], buckets) for row in rows])
 
 
@@ -310,10 +295,8 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         return units_from_predictions(features(documents, self.model))
 
     def fit_units(self, real: Sequence[TextFeature]) -> "Mauve":
-        """Cluster the real texts' features once for each seed, and keep centres and shares.
+        """Cluster the real texts' features once a seed. Raises InputError: fewer than two."""
 
-        Raises InputError: fewer than two texts have a feature.
-        """
         from sklearn.preprocessing import normalize
 
         points = _features(real)
@@ -375,11 +358,7 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         return [float(value) for value in self._areas(sums_of(statistics))]
 
     def _areas(self, sums: Sums) -> list[np.ndarray]:
-        """The area of each seed, one array a seed: of one number, or one per resample.
-
-        Args:
-            sums: counts of texts in each seed's clusters; nan where they count none.
-        """
+        """The area of each seed, one array a seed: of one number, or one per resample."""
         areas = []
         first = 0
         for real in self.shares:

@@ -125,11 +125,7 @@ class CalibrationError(SumScored, better="lower"):
         return ratio(errors, sections.sum(axis=-1))
 
     def _bins(self, sums: np.ndarray) -> np.ndarray:
-        """Sections, sum of confidence and correct sections of each bin, (3, ..., bins).
-
-        Args:
-            sums: of the columns of the statistics, (..., columns).
-        """
+        """Sections, sum of confidence and correct sections of each bin, (3, ..., bins)."""
         values = sums[..., : len(BIN_SUMS) * self.bins]
         by_bin = values.reshape(*values.shape[:-1], len(BIN_SUMS), self.bins)
         return np.moveaxis(by_bin, -2, 0)
@@ -234,10 +230,7 @@ class CorrectedTitleCritic(SectionOrder):
         return super().fit_units(real)._with_channel(mean_rows)
 
     def redrawn(self, rng: np.random.Generator) -> Self:
-        """The critic with a channel drawn from its posterior, a Dirichlet for each gold title.
-
-        A resample of the score draws one, so that the interval has the channel's uncertainty.
-        """
+        """The critic with a channel drawn from its posterior, a Dirichlet for each gold title."""
         weights = np.maximum(self._weights(), SMALLEST_WEIGHT)
         rows = [rng.dirichlet(row) for row in weights]
         return self._with_channel(np.stack(rows))

@@ -90,10 +90,7 @@ class SectionOrder(
         return units_from_predictions(predictions)
 
     def spans(self, document: Document, unit: TitledArticle, values: np.ndarray) -> Spans:
-        """The span of each transition: the start of the section whose title it leads to.
-
-        That of the transition to the end is the text's last characters.
-        """
+        """The span of each transition: the start of the section whose title it leads to."""
         spans = []
         starts = section_starts(document)
         for start, section in zip(starts, document.sections, strict=True):
@@ -158,10 +155,7 @@ class SectionOrder(
         return likeliest
 
     def _least_probable_first(self, units: Sequence[Any]) -> list[tuple[Chain, np.ndarray]]:
-        """Chains of three titles or more, by mean log-probability of a transition, ascending.
-
-        Each comes with its log-probabilities, nats, (transitions,).
-        """
+        """Chains of three titles or more with their log-probabilities, least probable first."""
         chains = self.judged(units)
         pairs = []
         for chain, log_probs in zip(chains, self.part_values(chains), strict=True):
@@ -219,14 +213,9 @@ def own_titles(document: Document) -> TitledArticle:
 
 
 def _repeats_improbably(chain: Chain, log_probs: np.ndarray) -> bool:
-    """Whether a title follows itself although that is improbable in real text.
-
-    Args:
-        chain: of titles.
-        log_probs: of its transitions, the first one from the beginning, nats.
-    """
+    """Whether a title follows itself although that is improbable in real text."""
     improbable = log_probs[1:] < np.log(markov_chain.FAILURE_PROBABILITY)
-    # not strict: the last transition leads to the end
+    # log_probs begins with the transition to the first title, and may end with that to the end
     for (earlier, later), failed in zip(pairwise(chain.symbols), improbable, strict=False):
         if earlier == later and failed:
             return True

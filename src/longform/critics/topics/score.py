@@ -48,11 +48,7 @@ class TopicPosterior(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[TopicPosterior]:
-    """The posterior of each text's topic logits.
-
-    Args:
-        predictions: ``proportions`` of :func:`longform.critics.topics.read.read`.
-    """
+    """The posterior of each text, from ``proportions`` of :mod:`longform.critics.topics.read`."""
     rows = predictions.rows("lambda", "nu", "tokens", "valid")
     posteriors = []
     for row, text in zip(rows, unpack(predictions), strict=True):
@@ -199,11 +195,7 @@ class Topics(
         return ratio(self._nats(sums.total), sums.total("documents"))
 
     def _nats(self, column: Callable[[str], Any]) -> Any:
-        """The nats that are scored, from the statistics.
-
-        Args:
-            column: gives, by a column's name, its values or its total.
-        """
+        """The nats that are scored, from the statistics."""
         if self.full_expectation:
             return column("nats_at_mean") + column("nats_of_spread")
         return column("nats_at_mean") + 0.0

@@ -104,10 +104,7 @@ class PageIndex:
 
     @classmethod
     def write(cls, pages: PageFile) -> None:
-        """Index the pages of a folder, and write the index into it.
-
-        Memory holds the vocabulary and a few numbers a page: words, distinct words, title's hash.
-        """
+        """Index the pages of a folder, and write the index into it."""
         folder = pages.folder
         vocabulary: dict[str, int] = {}
         lengths, sizes, names = array("i"), array("i"), array("Q")
@@ -249,14 +246,7 @@ class PageIndex:
     def _reached(
         self, query: Sequence[int], pages: np.ndarray, sums: np.ndarray, limit: int
     ) -> float:
-        """A score that at least ``limit`` pages reach: the least of the likeliest pages' scores.
-
-        Args:
-            query: columns of the query's words.
-            pages: candidates, ascending.
-            sums: of the weights that were added so far, (pages,).
-            limit: how many pages.
-        """
+        """A score that at least ``limit`` pages reach: the least of the likeliest pages' scores."""
         if len(pages) < limit:
             return 0.0
         likeliest = np.sort(pages[np.argpartition(sums, -limit)[-limit:]])
@@ -266,10 +256,6 @@ class PageIndex:
         """The BM25 scores of some pages, float32 (pages,).
 
         They are summed in the order of the query's words, in float32, as bm25s does.
-
-        Args:
-            query: columns of the words, repeated ones as often.
-            pages: ascending.
         """
         scores = np.zeros(len(pages), np.float32)
         for column in query:
@@ -282,12 +268,7 @@ class PageIndex:
 
 
 def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:
-    """Write pages and their index into a folder, and open them.
-
-    Args:
-        folder: is made.
-        pages: title and lines of each.
-    """
+    """Write pages and their index into a folder, and open them."""
     page_file = PageFile.write(folder, pages)
     PageIndex.write(page_file)
     return page_file
@@ -328,10 +309,7 @@ class TitlesAndBm25:
         return list(titles)[: self.limit]
 
     def _titles_in(self, tokens: Sequence[str]) -> dict[str, None]:
-        """The titles among a claim's words, longest first; each word belongs to one title.
-
-        A dict without values, which is an ordered set.
-        """
+        """The titles among a claim's words, longest first; each word belongs to one title."""
         taken = [False] * len(tokens)
         titles: dict[str, None] = {}
         for size in range(min(len(tokens), LONGEST_TITLE), 0, -1):

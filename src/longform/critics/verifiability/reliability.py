@@ -165,9 +165,6 @@ def read_answers(path: Path) -> list[dict[str, str]]:
 
     Of the export the last answer to each item counts. A row without an answer is left out.
 
-    Args:
-        path: of the file.
-
     Returns:
         Rows with ``item``, ``annotator``, ``label`` and, where they are set, the ``FLAGS``.
 
@@ -264,9 +261,6 @@ def _is_set(flag: Any) -> bool:
 
 def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """A decoder's row of Table 2, in percent.
-
-    Args:
-        rows: its judged sentences, with ``label``, flags and the ``generation`` of each.
 
     Returns:
         REP, NAC and UNG; SPG and SPV; USPG and USPV, which leave repetitions out.

@@ -143,25 +143,14 @@ class DecomposableAttention(nn.Module):
         return self.label(torch.cat([*claim_pools, *sentence_pools], dim=-1))
 
     def _states(self, ids: torch.Tensor, shared: torch.Tensor) -> torch.Tensor:
-        """States of words with their neighbours, (pairs, words, size).
-
-        Args:
-            ids: of the words, (pairs, words); 0 beyond a text's end.
-            shared: whether the other side has each word, bool (pairs, words).
-        """
+        """States of words with their neighbours, (pairs, words, size)."""
         states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[..., None]
         return states + torch.relu(self.near(states.transpose(1, 2)).transpose(1, 2))
 
     def _pool(
         self, words: torch.Tensor, attended: torch.Tensor, in_text: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Compare each word with what it attends to; mean and maximum over words, (pairs, size) each.
-
-        Args:
-            words: states of one side's words, (pairs, words, size).
-            attended: what each attends to on the other side, of the same shape.
-            in_text: which of them are in the text, bool (pairs, words).
-        """
+        """Compare each word with what it attends to: mean and maximum over words, (pairs, size)."""
         compared = self.compare(torch.cat([words, attended, words * attended], dim=-1))
         compared = compared * in_text[..., None]
         mean = compared.sum(1) / in_text.sum(1, keepdim=True).clamp(min=1)
@@ -233,9 +222,6 @@ def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
 
 def collate(items: Sequence[tuple[Encoded, int]]) -> dict[str, torch.Tensor]:
     """A batch of pairs with their labels, both sides padded with zeros.
-
-    Args:
-        items: each pair with the index of its label in ``LABELS``.
 
     Returns:
         ``claim`` and ``sentence`` int64 (pairs, words), ``equal`` bool (pairs, words, words) and
@@ -379,10 +365,6 @@ def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
 
     Two labels are MiniCheck's: not supported, which is not enough information, and supported.
 
-    Args:
-        config: of the model, whose ``id2label`` names its columns.
-        folder: for the message.
-
     Raises ConfigError: labels that are neither two nor named like the three.
     """
     if config.num_labels == 2:
@@ -495,11 +477,6 @@ def labelled_pairs(
     """The training pairs of a claim: with its evidence, and with selected lines that are no evidence.
 
     The latter are labelled not enough information; a claim with this label has one more of them.
-
-    Args:
-        claim: with its label and evidence.
-        pages: titles and lines.
-        lines: selects lines for a claim.
     """
     evidence = [(page, line) for page, line in claim.evidence if line < len(pages.get(page, ()))]
     if evidence and claim.label != NEI:
