@@ -58,16 +58,15 @@ class TextCritic(SumScored):
         """A row of sums and counts for each unit, a column ``excluded`` among them."""
 
     def prepare(self, documents: Sequence[Document]) -> Self:
-        """A critic whose reader has learnt from real texts; itself where the reader learns nothing."""
+        """A critic whose reader has learnt from real texts; itself where that learns nothing."""
         return self
 
     def spans(self, document: Document, unit: Any, values: np.ndarray) -> Spans | None:
         """The half-open character span of each part in ``document.text``; None if it has no place.
 
         Args:
-            document: the text.
-            unit: the unit that ``read_texts`` made of the document.
-            values: what each part adds to the score, float64 (parts,); one a sentence for a grid.
+            unit: what was read of the document.
+            values: of its parts, float64 (parts,); cells of a grid are added up by sentence.
         """
         return None
 
@@ -131,8 +130,7 @@ class TextCritic(SumScored):
         Raises:
             InputError: as :meth:`score`, or ``paired`` with different numbers of texts.
         """
-        # 1. Statistics of both sides. Rows of equal ids count as pairs from here on, so ids are
-        #    changed to agree for pairs only; ids that number a list's places say nothing of pairs.
+        # 1. Statistics of both sides, whose ids agree where texts are pairs.
         first_units = self._units(first)
         second_units = self._units(second)
         all_units = (*first_units, *second_units)
@@ -290,8 +288,7 @@ class TextCritic(SumScored):
         """The second side's statistics, with the first side's ids exactly where texts are pairs.
 
         Args:
-            second: rows of the second side's texts, whose ids are changed.
-            first: rows of the first side's texts.
+            first, second: rows of each side's texts.
             paired: as for :meth:`compare`.
             ids_are_places: whether ids only number the texts' places in a list.
 

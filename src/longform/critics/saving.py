@@ -27,12 +27,7 @@ Arrays = dict[str, np.ndarray]
 def encode(value: Any, arrays: Arrays) -> Any:
     """A critic, or a value in one, as a tree that JSON can hold.
 
-    Args:
-        value: what is encoded.
-        arrays: filled with the value's arrays by name; the tree holds the names alone.
-
-    Raises:
-        ConfigError: the value holds something that is no plain data, such as an open network.
+    Raises ConfigError: it holds something that is no plain data, such as an open network.
     """
     # 1. What JSON has itself; a float keeps all its bits as hexadecimal digits.
     if value is None or isinstance(value, bool | int | str):
@@ -71,13 +66,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
 
 
 def _encoded_class(value: Any, contents: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The tree of a dataclass or named tuple: the name of its class, and its encoded fields.
-
-    Args:
-        value: whose class is named.
-        contents: its fields by name, not yet encoded.
-        arrays: as for :func:`encode`.
-    """
+    """The name of a value's class, and the fields that it holds."""
     kind = type(value)
     encoded = {}
     for name, item in contents.items():
@@ -114,10 +103,7 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def _class_named(name: str) -> Any:
-    """The dataclass or named tuple of this package that a file names, as ``module:class``.
-
-    Raises ArtefactError: the name is that of anything else.
-    """
+    """A dataclass or named tuple of this package. Raises ArtefactError: anything else."""
     module, _, attribute = name.partition(":")
     candidate = None
     # the name comes from a file: no module of another package is imported
@@ -125,7 +111,6 @@ def _class_named(name: str) -> Any:
         try:
             candidate = getattr(importlib.import_module(module), attribute, None)
         except ModuleNotFoundError as error:
-            # a module that another package lacks is no matter of the file
             if not str(error.name).startswith(PACKAGE):
                 raise
     is_class = isinstance(candidate, type)
@@ -149,10 +134,7 @@ def checksum(value: Any) -> str:
 
 
 def identity(critic: Any) -> str:
-    """A critic's signature: class, settings, checksum of these and all it learnt, and version.
-
-    For example ``Repetition(n=4)|checksum:0123abcd|longform:1.0``.
-    """
+    """Class, settings, checksum of these and all that a critic learnt, and version."""
     settings = []
     for field in fields(critic):
         if not field.metadata.get("fitted"):

@@ -45,7 +45,6 @@ def trained_head(
     long_enough: list[Document] = []
     for document, pieces in zip(documents, split_sentences(documents, SPLITTER), strict=True):
         if len(pieces) >= MIN_SENTENCES:
-            # the first long text validates, and every fifth one after it
             split = "train" if len(long_enough) % VALIDATION_EVERY else "validation"
             long_enough.append(replace(document, split=split))
     if len(long_enough) < FEWEST:
@@ -88,9 +87,7 @@ def read_paths(
 
 
 def apply_head(head: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
-    """The latents of sentences under a trained head, without torch.
-
-    The maps are those of :func:`longform.critics.bbscore.read.bridge_head`.
+    """What :func:`longform.critics.bbscore.read.bridge_head` does, in NumPy.
 
     Args:
         head: weights of its four maps; a ReLU follows the second and the third.

@@ -26,9 +26,7 @@ HIDDEN = (64, 32)  # ours; the release has (1024, 512)
 MARGIN, DROPOUT, BATCH = 5.0, 0.2, 128  # BBScore release
 # Ours: of Adam, passes at most, passes without a better validation loss.
 RATE, EPOCHS, PATIENCE = 1e-3, 30, 5
-Layers = tuple[
-    tuple[np.ndarray, np.ndarray], ...
-]  # weights (inputs, outputs) and biases (outputs,)
+Layers = tuple[tuple[np.ndarray, np.ndarray], ...]  # weights and biases
 Sides = tuple[np.ndarray, np.ndarray]  # features of originals and of copies, (pairs, features)
 
 
@@ -73,11 +71,11 @@ class BridgeRanker:
         return self.features.values(unit, orders)
 
     def fit_pairs(self, pairs: Sequence[Sides]) -> "BridgeRanker":
-        """Train the classifier to value each original below its permuted copies.
+        """Learn from originals and their copies.
 
         Args:
-            pairs: for each document the features of its original and those of its copies,
-                (originals, features) and (copies, features); a path that is unusable has no rows.
+            pairs: features of a document's original and of its copies, one pair of arrays a
+            document.
 
         Raises InputError: no document gives a pair, or one alone where some must validate.
         """
@@ -108,10 +106,7 @@ class BridgeRanker:
         return replace(scaled, layers=train_network(training, validation))
 
     def _scaled_by(self, features: np.ndarray) -> "BridgeRanker":
-        """The ranker with each feature's mean and spread over its finite values, (rows, features).
-
-        A feature that never varies has spread 1, so that none is divided by 0.
-        """
+        """With mean and spread of each feature where it is there."""
         finite = np.isfinite(features)
         count = np.maximum(finite.sum(0), 1)
         mean = np.where(finite, features, 0.0).sum(0) / count
@@ -151,15 +146,10 @@ class BridgeRanker:
 
 
 def held_out(document: np.ndarray) -> np.ndarray:
-    """Choose the pairs that validate: all those of a random tenth of the documents.
-
-    Pairs of a document share their original, so that none may train where another validates.
+    """Which pairs validate: those of a tenth of the documents, whose pairs share their original.
 
     Args:
         document: number of each pair's document, (pairs,).
-
-    Returns:
-        A mask of the validation pairs, bool (pairs,).
 
     Raises InputError: fewer than two documents.
     """
@@ -187,10 +177,7 @@ def train_line(gaps: np.ndarray) -> Layers:
 
 
 def train_network(training: Sides, validation: Sides) -> Layers:
-    """Train the network by Adam until the hinge loss of the validation pairs no longer falls.
-
-    Args:
-        training, validation: standardised features of originals and of copies.
+    """Adam on scaled pairs until the hinge on validation pairs no longer falls.
 
     Returns:
         The weights of the pass with the lowest validation loss.
@@ -225,10 +212,7 @@ def train_network(training: Sides, validation: Sides) -> Layers:
 
 
 def _network(features: int) -> "torch.nn.Sequential":
-    """An untrained network from features to one value, in float64.
-
-    Linear maps, Xavier-uniform, with leaky ReLU and dropout between them.
-    """
+    """Linear maps in float64 with leaky ReLU and dropout between them, Xavier-uniform."""
     from torch import nn
 
     widths = (features, *HIDDEN)

@@ -25,13 +25,7 @@ from longform.text.permutations import numbered
 
 
 def bridge_head(features: int, hidden: int = 128, latent: int = 8) -> torch.nn.Sequential:
-    """An untrained head from an encoder's features to latents (sheng2024 appendix E).
-
-    Four linear maps; no ReLU stands between the first two, which compose to one.
-
-    Args:
-        features, hidden, latent: widths of input, of the layers between, and of output.
-    """
+    """The four linear maps, of which the first two compose to one (sheng2024 appendix E)."""
     return torch.nn.Sequential(
         torch.nn.Linear(features, hidden, bias=False),
         torch.nn.Linear(hidden, hidden, bias=False),
@@ -113,8 +107,7 @@ def read(
     """Latents of every sentence under each head of a trained reader, or features of any encoder.
 
     Args:
-        documents: of the corpus.
-        truth: arrays of the corpus, one row a document; ``rating`` alone is used.
+        documents, truth: of the corpus.
         reader: folder of trained heads, or of a frozen encoder.
         name: of the stage, for messages.
         splits: which documents are read; None for all.
@@ -158,12 +151,7 @@ def read(
 
 @torch.no_grad()
 def placed(features: np.ndarray, heads: Iterable[torch.nn.Module]) -> np.ndarray:
-    """Latents of sentences under each head, float32 (sentences, heads, dims).
-
-    Args:
-        features: float32 (sentences, features).
-        heads: as :func:`bridge_head` makes them.
-    """
+    """Latents under each head, float32 (sentences, heads, dims)."""
     latents = [head(torch.from_numpy(features)).numpy() for head in heads]
     return np.stack(latents, axis=1)
 

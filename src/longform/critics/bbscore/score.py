@@ -282,7 +282,7 @@ class JointBridge(_PathCritic, recorded_as="JointBridgeCritic"):
 
 
 def text_diffusion(unit: LatentPath) -> float:
-    r"""The variance $\hat\sigma^2(s)$ of one text's bridge, which tells sources apart (section 5.4).
+    r"""Variance $\hat\sigma^2(s)$ of one text's bridge, which tells sources apart (section 5.4).
 
     Returns:
         nan where the text cannot be read.

@@ -134,9 +134,9 @@ class Sentences:
     Attributes:
         features: float32 (sentences, features).
         documents: the same, one tensor a document.
-        start: the first row of each sentence's document, (sentences,).
-        total: the number of sentences of each sentence's document, (sentences,).
-        place: each sentence's number in its document, from 0, (sentences,).
+        start, total, place: of each sentence the first row of its document, the document's
+        sentences,
+            and its own number in it from 0, (sentences,).
     """
 
     def __init__(self, features: np.ndarray, lengths: Sequence[int]) -> None:
@@ -152,8 +152,7 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
     """First, middle and last sentence of each anchor's triplet.
 
     Args:
-        anchors: rows of the triplets' last sentences, (batch,).
-        sentences: whose rows they are.
+        anchors: rows of the last sentences, (batch,).
         draws: two random numbers in [0, 1) a triplet, (batch, 2).
 
     Returns:
@@ -161,8 +160,7 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
     """
     # The third sentence of a document is the first one with two before it.
     last = sentences.place[anchors].clamp(min=2)
-    # Two different sentences before the last: the second is drawn from one sentence fewer, and
-    # numbers from the first draw's on move up by one, which skips the first.
+    # A sentence before the last, and a different one: numbers from the first draw's on move up.
     drawn_first = (draws[:, 0] * last).long()
     drawn_second = (draws[:, 1] * (last - 1)).long()
     drawn_second = drawn_second + (drawn_second >= drawn_first)
@@ -207,7 +205,6 @@ class BridgeEncoder(pl.LightningModule):
             return likelihood_loss(paths)
         # 1. A triplet of each anchor's document.
         anchors = labels.cpu()
-        # times: numbers of the three sentences in their document; rows: in the features
         times = triplets(anchors, sentences, torch.rand((len(labels), 2), generator=rng))
         rows = sentences.start[anchors, None] + times
         latents = self.head(sentences.features[rows].to(self.device))
@@ -231,7 +228,7 @@ class BridgeEncoder(pl.LightningModule):
         self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
-        """The recipe's optimiser: AdamW with the plan's schedule, or SGD with a constant rate."""
+        """The recipe's optimiser."""
         if self.recipe.optimiser == "adamw":
             return adamw(self.head, self.plan, self.updates)
         return torch.optim.SGD(self.head.parameters(), lr=self.recipe.sgd_rate, momentum=MOMENTUM)
@@ -250,9 +247,9 @@ def train_head(
     """Train a head, and return it with the weights of the best validation loss.
 
     Args:
-        data: sentences' features by split, ``train`` and ``validation``.
-        recipe: the loss and the optimiser.
-        plan, seed, name, scratch: of the training.
+        data: features by split.
+        recipe, plan: what is minimised, and for how long.
+        seed, name, scratch: of the training.
         latent: width of the latents.
     """
     anchors = {}
@@ -302,8 +299,7 @@ def fit(
         raise ConfigError(
             f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed"
         )
-    # 1. Features of the training and validation sentences. Those of all other documents are
-    #    computed too: they are saved with the heads, for reading later.
+    # 1. Features of the training and validation sentences, and of all others, which are kept.
     encoder = open_encoder(base)
     data = {}
     for split in ("train", "validation"):

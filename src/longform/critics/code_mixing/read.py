@@ -93,9 +93,7 @@ def read(
     seed: int,
     splits: Sequence[str] = SPLITS,
 ) -> Predictions:
-    """Infer the mix of languages of each sentence by Gibbs sampling.
-
-    A sentence's random numbers depend on the seed and its id alone, not on the other sentences.
+    """Mix of languages of each sentence, which draws the same numbers in any company.
 
     Args:
         documents: one sentence each.
@@ -104,12 +102,10 @@ def read(
         splits: which documents are read.
 
     Returns:
-        One row a sentence: ``share``, a draw of its mix, i.e. the share of each language,
-        (languages,); ``posterior``, the parameters of the Dirichlet that it was drawn from, alpha
-        plus the words assigned to each language, (languages,); ``mean_share``, the average mix,
-        MALLET's own output, (languages,); counts of known ``tokens`` and ``unknown`` ones;
-        ``valid``, whether any token is known. And of the model ``alpha_names`` (languages,) and
-        ``top_word_names`` (languages, words).
+        One row per unit: ``share`` (languages,) a draw of the mix; ``posterior`` (languages,) the
+        parameters it was drawn from, alpha plus assigned words; ``mean_share`` (languages,) the
+        average mix, MALLET's own output; ``tokens``, ``unknown``, ``valid``. And of the model
+        ``alpha_names`` (languages,) and ``top_word_names`` (languages, words).
 
     Raises BadInput: no document of these splits.
     """

@@ -41,7 +41,10 @@ class MixtureReading(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[MixtureReading]:
-    """The mix of each sentence, from predictions of :func:`longform.critics.code_mixing.read.read`."""
+    """The mix of each sentence, from predictions of :mod:`longform.critics.code_mixing.read`.
+
+    ``share``, ``posterior`` and ``valid`` are those of :class:`MixtureReading`.
+    """
     readings = []
     for unit, split, share, posterior, valid in predictions.rows("share", "posterior", "valid"):
         readings.append(MixtureReading(unit, split, share, posterior, bool(valid)))

@@ -59,7 +59,7 @@ class ReadClusters(Unit):
 
 
 def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
-    """Group mentions by entity: clusters in order of their first mention.
+    """Clusters in order of first mention.
 
     Args:
         mentions: each mention's span and the number of its entity.
@@ -71,9 +71,7 @@ def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
 
 
 def _clusters_of(keys: Sequence[Cluster], others: Sequence[Cluster]) -> list[list[int]]:
-    """For each key cluster, the other side's cluster of each of its mentions, by index.
-
-    A cluster that has several of the key's mentions comes as often.
+    """For each key, the numbers of the other side's clusters that its mentions are in.
 
     Args:
         keys: clusters of one side.
@@ -97,10 +95,7 @@ def muc(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
 
 
 def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
-    """MUC's hits and total: links within keys that the other side keeps, and all links in keys.
-
-    A cluster of n mentions has n - 1 links; one that the other side cuts in p loses p - 1.
-    """
+    """Links between mentions of one key that the other side keeps, and all such links."""
     links_kept = 0
     for numbers in _clusters_of(keys, others):
         links_kept += len(numbers) - len(set(numbers))
@@ -116,10 +111,7 @@ def b_cubed(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
 
 
 def _right_shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, int]:
-    """B-cubed's hits and total: the sum over mentions of a right share, and the mentions.
-
-    A mention's right share is that of its key which lies in its cluster of the other side.
-    """
+    """Shares of a mention's key that are in its cluster of the other side, and the mentions."""
     shares = 0.0
     for key, numbers in zip(keys, _clusters_of(keys, others), strict=True):
         # each of the ``size`` mentions in a cluster has ``size`` mentions of the key beside it
@@ -218,10 +210,7 @@ def against_gold(*, real: Predictions) -> ChainAgreement:
 
 
 def units_from_predictions(predictions: Predictions) -> list[ReadClusters]:
-    """The clusters of each document's mention chain, for predictions of a reader of chains.
-
-    A mention's symbol is ``form:entity``; a stop has no colon and is no mention.
-    """
+    """Clusters of mention chains, by the places of their symbols; stops are no mentions."""
     units = []
     for chain in person_chains(predictions):
         mentions: list[tuple[Hashable, int]] = []

@@ -32,7 +32,7 @@ def window_keys(forms, entities, starts, order, stride, bits, begin, padding, no
         entities: of each token, (tokens,); ``nobody`` for none.
         starts: index of the first token of each token's chain, (tokens,).
         order: symbols in a window.
-        stride: codes that one form takes: one a label, 0 to ``order``.
+        stride: codes of one form.
         bits: of a code.
         begin: code of the begin symbol.
         padding: begin symbols before a chain; places before these have code 0.
@@ -93,10 +93,7 @@ def _slot(table, key):
 
 @numba.njit(cache=True, nogil=True)
 def _insert(table, keys, column, numbers):
-    """Write the numbers of keys into a column of the table.
-
-    A key that is new gets an infinite log probability (no n-gram) and log weight 0 until it is
-    given its own.
+    """Write the numbers of some keys into a column; new keys are no n-grams and weigh nothing.
 
     Args:
         table: of :func:`hashed`, int64 (slots, 3); changed in place.
@@ -153,7 +150,6 @@ def scores(table, keys, order, bits, unknown):
     Returns:
         Nats, float64 (windows,).
     """
-    # the same memory as float64, for the columns of numbers
     values = table.view(np.float64)
     log_probs = np.empty(len(keys))
     for i in range(len(keys)):

@@ -193,7 +193,7 @@ class RuleResolver(_NameResolver):
         return best
 
     def _may_mean(self, text: str, pronoun: Candidate, entity: _Entity) -> bool:
-        """Whether a pronoun may mean an entity: it is near, agrees in gender, and grammar allows it."""
+        """Whether a pronoun may mean an entity: near, of its gender, and allowed by grammar."""
         last = entity.mentions[-1]
         reflexive = pronoun.words[0] in persons.REFLEXIVES
         sentences_back = 0 if reflexive else self.sentences_back
@@ -241,10 +241,10 @@ def _as_mention(candidate: Candidate, entity: _Entity) -> Mention:
 
 
 def _of_name(name: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
-    """The earlier entity that a name mentions again, among those of fitting gender; None: a new one.
+    """The earlier entity of fitting gender that a name mentions again; None where it is a new one.
 
-    That is the newest entity of exactly this name. Where there is none, it is the one mentioned last
-    among those with a similar name ("Ann Lee" and "Lee").
+    That is the newest entity of exactly this name, else the one mentioned last among those with a
+    similar name ("Ann Lee" and "Lee").
     """
     fitting = [entity for entity in entities if entity.allows(name.gender)]
     for entity in reversed(fitting):
@@ -274,7 +274,7 @@ def _may_be_one_person(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:
-    """Merge each entity that starts with a pronoun into the first new name after it in its sentence.
+    """Merge entities that start with a pronoun into the first new name after it in its sentence.
 
     As in "When she came home, Ann slept". A name is new if its entity has no mention before the
     pronoun. Entities are changed in place; a merged one has no mentions left.
@@ -294,7 +294,7 @@ def _resolve_forwards(entities: list[_Entity]) -> None:
 
 
 def _next_named(pronoun: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
-    """The entity of the first name after a pronoun in its sentence that agrees in gender, or None."""
+    """The entity of the first name of fitting gender after a pronoun in its sentence, or None."""
     nearest: tuple[int, _Entity] | None = None
     for entity in entities:
         if not entity.allows(pronoun.gender):
@@ -517,6 +517,6 @@ def read_fcoref(
 
 
 def patch_tied_weights(model_class: type) -> None:
-    """Set the attribute of a model class that transformers 5 needs in loading, where it has none."""
+    """Give a model class of transformers 4 the attribute that transformers 5 needs in loading."""
     if not hasattr(model_class, "all_tied_weights_keys"):
         model_class.all_tied_weights_keys = {}  # type: ignore[attr-defined]

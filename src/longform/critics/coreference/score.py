@@ -66,8 +66,8 @@ class TokenStream(NamedTuple):
 class Packing:
     """The layout of a window of symbols in one integer, its key.
 
-    A symbol's code is 1 + its form's row times ``stride`` + its label: 0 for no entity, else 1 + the
-    entity's number in the window. Code 0 is an unknown symbol or an empty place. A key holds codes
+    A symbol's code is 1 + its form's row times ``stride`` + its label, which is 0 for no entity, else
+    1 + the entity's number in the window. Code 0 is an unknown symbol or an empty place. A key holds codes
     of ``bits`` bits side by side, the latest symbol lowest.
 
     Attributes:
@@ -286,7 +286,7 @@ class _NgramScores(
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table of the fitted n-grams, made when something is scored for the first time."""
+        """The hash table of the fitted n-grams, made when something is scored first."""
         return _compiled().hashed(self.orders)
 
     def window(self, key: int) -> tuple[str, ...]:
@@ -572,8 +572,8 @@ def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     """The discounts of one order for counts of 1, of 2, and of 3 or more.
 
     $D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$, where $n_j$
-    distinct n-grams occur j times (Chen and Goodman 1998, eq. 26). ``FALLBACK`` where $n_1$, $n_2$ or
-    $n_3$ is 0, or a discount is negative, which the first never is.
+    distinct n-grams occur j times (Chen and Goodman 1998, eq. 26). ``FALLBACK`` where $n_1$, $n_2$
+    or $n_3$ is 0, or a discount is negative, which the first never is.
     """
     n1, n2, n3, n4 = (_num_with_count(counts, j) for j in (1, 2, 3, 4))
     if not (n1 and n2 and n3):

@@ -33,7 +33,7 @@ class BlockedGrid(Unit):
 
 
 def in_blocks(grid: Grid) -> BlockedGrid:
-    """Cut a grid (sentences, entities) into blocks; sentences after the last whole block are lost."""
+    """Cut a grid (sentences, entities) into blocks, without sentences after the last whole one."""
     blocks = len(grid.cells) // BLOCK
     cells = grid.cells[: blocks * BLOCK].reshape(blocks, BLOCK, len(grid.entities))
     # each entity that each block mentions becomes a column
@@ -84,7 +84,7 @@ class BlockedEntityGrid(
         return replace(self, roles=self.roles.fit_units([_side_by_side(real)]))
 
     def sufficient_statistics(self, units: Sequence[BlockedGrid]) -> SufficientStatistics:
-        """A row a text: summed ``logprob`` (nats), ``cells``, ``excluded`` (no block with nouns)."""
+        """A row a text: sum ``logprob`` (nats), ``cells``, ``excluded`` (no block with nouns)."""
         columns = np.array([len(unit.owners) for unit in units], dtype=np.int64)
         text_of_column = np.repeat(np.arange(len(units)), columns)
         column_log_probs = self._log_probs(units).sum(axis=0)

@@ -28,7 +28,7 @@ from longform.text.sentences import sentences
 
 units_from_predictions = grids_from_predictions
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
-EDGE = 4  # code of the fifth symbol: the text's end, and in contexts its start
+EDGE = 4
 MAX_HISTORY = 6
 LONGEST_TRANSITION = 6
 MACHINE_ITERATIONS = 20_000
@@ -99,7 +99,7 @@ class EntityGrid(
         return replace(self, log_probs=np.log(probabilities))
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        """A row a text: summed ``logprob`` (nats), ``cells``, and ``excluded`` for an empty grid."""
+        """A row a text: sum ``logprob`` (nats), ``cells``, and ``excluded`` for an empty grid."""
         rows = []
         for log_probs in self.part_values(units):
             rows.append((float(log_probs.sum()), log_probs.size, not log_probs.size))
@@ -113,7 +113,7 @@ class EntityGrid(
             orders: a permutation of the sentences in each row, int (orders, sentences).
 
         Returns:
-            Mean log-probability of a cell, nats, float64 (orders,); nan for an empty grid.
+            float64 (orders,), nan for an empty grid.
         """
         if unit.empty:
             return np.full(len(orders), np.nan)
@@ -142,7 +142,7 @@ class EntityGrid(
         return self.log_probs.ravel()
 
     def _codes(self, cells: np.ndarray, end: bool = False) -> np.ndarray:
-        """The row of ``log_probs``, flat, for every cell: its role after the entity's earlier ones.
+        """Index of (history, symbol) for every cell.
 
         Args:
             cells: roles, (texts, sentences, entities).
@@ -151,7 +151,6 @@ class EntityGrid(
         Returns:
             int64 (texts, sentences [+ 1], entities).
         """
-        # start symbols before the first sentence, so that it has a full history
         before_and_after = (self.history, int(end))
         padding = ((0, 0), before_and_after, (0, 0))
         padded = np.pad(cells.astype(np.int64), padding, constant_values=EDGE)
@@ -159,9 +158,7 @@ class EntityGrid(
 
 
 def window_codes(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
-    """Number each run of ``length`` successive cells of an entity, in base ``symbols``.
-
-    The run's first cell is the highest digit.
+    """A number for each run of ``length`` sentences' cells, the first cell its highest digit.
 
     Args:
         cells: int (texts, sentences, entities), each from 0 and below ``symbols``.
@@ -199,8 +196,7 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
     was_met = total > 0
     smoothed = (counts + followers * lower) / np.where(was_met, total, 1)
     smoothed = np.where(was_met, smoothed, np.broadcast_to(lower, counts.shape))
-    # 3. Two start symbols at a context's beginning mean that the text begins, as one does: such a
-    #    context has the probabilities of the shorter one.
+    # 3. A context that begins with two start symbols says no more than one with a single one.
     if counts.ndim > 2:
         smoothed[EDGE, EDGE] = lower[EDGE]
     return smoothed
@@ -313,11 +309,11 @@ class GridRanker(
     above their own shuffles, ``fit_pairs`` from any pairs of a better and a worse text.
 
     Attributes:
-        features: lengths and classes of the transitions whose frequencies are the features.
+        features: what is seen of a text.
         penalty: C of the machine; 0 takes SVM-light's default, one over the mean squared norm of
             differences.
-        shuffles: that ``fit`` draws of each real text; at most 20 as in the papers.
-        name: of the random stream that draws the shuffles.
+        shuffles: per real text, that ``fit`` draws; at most 20 as in the papers.
+        name: of the draws.
         lexicon: as for :class:`EntityGrid`.
         weights: of the features, float64 (features,).
     """
@@ -377,8 +373,8 @@ class GridRanker(
         """Learn which of two orders of a text is the better one.
 
         Args:
-            pairs: for each document the features of better and of worse orders, (orders, features)
-                each, compared row by row; one better row may be compared with many worse ones.
+            pairs: of each document the features of better and of worse orders, (orders, features)
+                each, row against row; one row may face many.
 
         Raises:
             InputError: the features of no pair differ.

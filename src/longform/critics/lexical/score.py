@@ -40,10 +40,7 @@ class AdjacentSimilarity(
     blame=-1,
     needs="two sentences and a noun that the measure knows",
 ):
-    """Base of the lexical critics: mean similarity of adjacent sentences.
-
-    A subclass defines the similarity of two sentences, by :meth:`sentence_matrices`.
-    """
+    """What all lexical critics share; each says how alike the sentences of a unit are."""
 
     def read_texts(self, documents: Sequence[Document]) -> list[Grid]:
         """The grid of each text; the critic's word net, if it has one, tells nouns."""
@@ -119,7 +116,7 @@ class AdjacentSimilarity(
             orders: a permutation of the sentences in each row, int (orders, sentences).
 
         Returns:
-            Mean similarity of adjacent sentences, float64 (orders,); nan for an excluded text.
+            float64 (orders,), nan for a text that is set aside.
         """
         if not self.compares(unit):
             return np.full(len(orders), np.nan)
@@ -164,7 +161,7 @@ class SharedNouns(AdjacentSimilarity, recorded_as="Overlap"):
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Dice overlap of each sentence with the next one, float64 (sentences - 1,).
 
-        It is computed without the matrices: a book has 10^9 pairs of sentences.
+        A book has 10^9 pairs of sentences.
         """
         overlaps = []
         for unit in units:
@@ -218,10 +215,7 @@ class LatentSemanticAnalysis(AdjacentSimilarity, recorded_as="LatentSemantics"):
         return replace(self, words=words, vectors=word_vectors(table, dims))
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Cosine of the mean vectors of every two sentences; 0 where one has no known noun.
-
-        Sums of vectors stand for means: they have the same cosine.
-        """
+        """Cosine of the mean vectors of every two sentences; 0 where one has no known noun."""
         matrices = []
         for unit in units:
             sums = self._sums(unit)
@@ -272,7 +266,7 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def word_vectors(table: "csr_array", dims: int) -> np.ndarray:
-    r"""Word vectors of latent semantics: $U_k S_k$ of the decomposition $A \approx U_k S_k V_k^\top$.
+    r"""Word vectors $U_k S_k$ of latent semantics, where $A \approx U_k S_k V_k^\top$.
 
     Where the smaller side has at most ``DENSE`` entries, by eigenvectors of its products; above, by
     a randomised decomposition of the sparse table (Halko, Martinsson and Tropp 2011), the same at

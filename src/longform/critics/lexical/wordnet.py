@@ -154,7 +154,7 @@ class WordnetSimilarity(AdjacentSimilarity):
         return len(without_entry)
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Relatedness of every two sentences, float64 (sentences, sentences) per unit.
+        """Relatedness of every two sentences.
 
         The table of words is made for a run of units at once, which saves time.
         """
@@ -239,10 +239,7 @@ class HirstStOnge(WordnetSimilarity):
         return strength
 
     def _walk(self, synset: int, *kinds: int) -> dict[int, int]:
-        """The synsets that links of these kinds reach from one, and by how many links at least.
-
-        At most ``HSO_LONGEST`` links are walked; the synset itself is among them, with 0.
-        """
+        """Synsets that links of these kinds reach, with how many links; itself, by none, too."""
         return self.net.walk(synset, *kinds, limit=HSO_LONGEST)
 
     def _climb_and_descend(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
@@ -257,18 +254,16 @@ class HirstStOnge(WordnetSimilarity):
         for synset, row in row_of.items():
             for top, links in self._walk(synset, HYPERNYM, MERONYM).items():
                 below[top].append((row, links))
-        # two rows, (2, synsets below): rows and numbers of links
         climbs = {top: np.array(pairs, dtype=np.int64).T for top, pairs in below.items()}
         # 2. Up to a synset, across to one beside it (or to itself, by no link), and down from
-        #    there: down is a climb walked backwards.
+        # there.
         for top, (rows, up) in climbs.items():
             for beside, across in self._walk(top, HORIZONTAL).items():
                 if beside not in climbs:
                     continue
                 columns, down = climbs[beside]
                 lengths = up[:, None] + across + down
-                # 3. A turn lies between two parts that have links: with a sideways part one for
-                #    each of up and down, without it one only if both have links.
+                # 3. A turn lies between any two parts that have links.
                 up_and_down = (up > 0).astype(int)[:, None] + (down > 0)
                 turns = up_and_down if across else up_and_down > 1
                 _strengthen(strength, rows, columns, lengths, turns)
@@ -290,8 +285,7 @@ class HirstStOnge(WordnetSimilarity):
     def _strong_relations(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
         """Set strong relations to ``2 * CONSTANT``.
 
-        They are a synset with itself, two with a horizontal link, and two with any link where a
-        compound of one holds a word of the other. Arguments as for :meth:`_climb_and_descend`.
+        Arguments as for :meth:`_climb_and_descend`.
         """
         np.fill_diagonal(strength, 2 * CONSTANT)
         words = self.net.lexicon.words
@@ -349,10 +343,7 @@ class Lesk(WordnetSimilarity):
 
     @cached_property
     def relatives(self) -> tuple[list[list[int]], ...]:
-        """The synsets that each relation gives: ``relatives[relation][synset]`` is a list.
-
-        GLOSS gives the synset itself, HYPERNYMS and HYPONYMS those that are linked to it.
-        """
+        """By relation, of every synset in the net: itself, its hypernyms, or its hyponyms."""
         lexicon = self.net.lexicon
         themselves = [[synset] for synset in range(len(lexicon.synsets))]
         return themselves, lexicon.targets(HYPERNYM), lexicon.targets(HYPONYM)
@@ -360,7 +351,7 @@ class Lesk(WordnetSimilarity):
     def joined(self, synset: int, relation: int) -> np.ndarray:
         """The definitions of a synset's relatives, one after another, as numbers, int64 (words,).
 
-        A break that no phrase crosses stands between them; the whole is cut at ``GLOSS_LIMIT``.
+        A break that no phrase crosses stands between them.
         """
         words = [NO_WORDS]
         for relative in self.relatives[relation][synset]:
@@ -395,7 +386,7 @@ class Lesk(WordnetSimilarity):
     def _definitions(
         self, synsets: Sequence[int], relation: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Joined definitions of synsets' relatives by one relation, flat, for the compiled loops.
+        """Joined definitions of one relation.
 
         Returns:
             Their words one after another, int64 (words,); where each begins and, last, where the
@@ -553,7 +544,7 @@ class InformationSimilarity(WordnetSimilarity):
 
     @abstractmethod
     def measure(self, summed: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        """The measure between every two synsets, from information content, (synsets, synsets).
+        """From the content of two synsets and what they share.
 
         Args:
             summed: IC(c1) + IC(c2), nats, (synsets, synsets).

@@ -8,11 +8,6 @@ from longform.documents import Document, Predictions
 
 
 def features(documents: Sequence[Document], folder: Path) -> Predictions:
-    """Predictions with the feature of each text: a language model's last hidden state.
-
-    Args:
-        documents: of any splits; all are read.
-        folder: of a causal language model and its tokenizer.
-    """
+    """The last hidden state of each text under the language model of a folder."""
     splits = sorted({document.split for document in documents})
     return read(documents=documents, reader=folder, name="own texts", splits=splits)

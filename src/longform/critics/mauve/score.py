@@ -37,7 +37,7 @@ NEARLY_ZERO = 1e-300  # a norm to divide by in place of 0
 
 @dataclass(frozen=True)
 class TextFeature(Unit):
-    """One text's feature: a language model's last hidden state at the text's last token.
+    """One text's feature.
 
     Attributes:
         values: the feature, float (dims,).
@@ -86,8 +86,7 @@ def quantise(
         buckets: clusters; by default :func:`buckets_for` the smaller side.
 
     Returns:
-        The cluster of each real text, that of each generated one, int (texts,) each, and how many
-        clusters there are.
+        Both sides' clusters, and how many there are.
 
     Raises:
         InputError: fewer than two texts on a side, a feature that is not finite, or fewer texts
@@ -322,10 +321,7 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         return replace(self, real=points, centres=tuple(all_centres), shares=tuple(all_shares))
 
     def sufficient_statistics(self, units: Sequence[TextFeature]) -> SufficientStatistics:
-        """A row a text: a column per seed and cluster, 1 where the text lies in it; ``excluded``.
-
-        A text without a feature is excluded. Raises InputError: the critic was not fitted.
-        """
+        """A column per seed and cluster, 1 where the text lies in it; and excluded (no feature)."""
         if not self.centres:
             raise InputError(
                 "MAUVE has no clusters yet; call fit(real texts) and use what it returns"
@@ -388,12 +384,7 @@ def _features(units: Sequence[TextFeature]) -> np.ndarray:
 
 
 def _areas_against(real: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """MAUVE of each resample against the real texts, (resamples,); nan where it has no text.
-
-    Args:
-        real: shares of the clusters, (clusters,).
-        counts: texts in each cluster, (resamples, clusters).
-    """
+    """The area of each row of counts (resamples, clusters); nan where it counts no text."""
     texts = counts.sum(axis=1)
     generated = counts / np.maximum(texts, 1)[:, None]
     return np.where(texts > 0, area(real, generated), np.nan)

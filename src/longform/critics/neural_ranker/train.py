@@ -51,7 +51,7 @@ class RankerNetwork(nn.Module):
         self.value = nn.Linear(pair + sentence, 1)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """The value of each text, the mean value of its adjacent pairs of sentences.
+        """Mean value of the adjacent pairs.
 
         Args:
             features: of texts of one length, two sentences at least; (texts, sentences, features).
@@ -79,14 +79,7 @@ Features = tuple[Sequence[np.ndarray], Sequence[Sequence[str]]]
 
 
 class CoherenceRanker(pl.LightningModule):
-    """The training of a ranker: each step compares documents with one shuffle of each.
-
-    Args:
-        network: trained in place.
-        data: features and sentences by split, ``train`` and ``validation``.
-        tasks: kind and size of each kind of shuffle, drawn equally often.
-        plan: the schedule.
-    """
+    """Network, features and shuffle tasks; a step shuffles each document once, by (seed, step)."""
 
     def __init__(
         self,
@@ -102,9 +95,7 @@ class CoherenceRanker(pl.LightningModule):
         self.plan = plan
 
     def losses(self, split: str, numbers: Sequence[int], rng: np.random.Generator) -> torch.Tensor:
-        """The ranking loss of each document that can be shuffled, in nats.
-
-        It is log(1 + exp(v(shuffle) - v(original))), v being the network's value.
+        """log(1 + exp(shuffled - original)) of each document that can be shuffled.
 
         Args:
             split: of the data.
@@ -130,11 +121,7 @@ class CoherenceRanker(pl.LightningModule):
         return torch.stack(losses)
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Mean loss of a batch.
-
-        The seed of its shuffles comes from torch, whose state a checkpoint saves, so that a resumed
-        run draws the same ones.
-        """
+        """Mean loss of a batch; torch gives the seed of its shuffles, so that a run resumes."""
         rng = np.random.Generator(np.random.PCG64(int(torch.randint(2**62, (1,)))))
         loss = self.losses("train", batch["labels"].tolist(), rng).mean()
         self.log("loss", loss)
@@ -177,7 +164,7 @@ class TrainedRanker:
 
 
 def open_ranker(folder: Path) -> TrainedRanker:
-    """Load what :meth:`TrainedRanker.save` wrote. Raises ArtefactError: no ranker, or no encoder."""
+    """Load what :meth:`TrainedRanker.save` wrote. Raises ArtefactError: no ranker or encoder."""
     if not (folder / "ranker.json").is_file():
         raise ArtefactError(
             f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; "
@@ -251,13 +238,7 @@ def fit(
 def read(
     *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]
 ) -> Predictions:
-    """Read the texts of some splits: predictions with a trained ranker's value of each.
-
-    Args:
-        documents: of any splits.
-        reader: folder of a trained ranker.
-        name: of the stage, for messages.
-        splits: whose documents are read.
+    """The network's number of each text.
 
     Returns:
         ``text_score`` float64 (texts,), nan for a text of fewer than two sentences.

@@ -170,7 +170,7 @@ class OrderAndRepetition(
         return self.measures
 
     def sufficient_statistics(self, units: Sequence[TextMeasures]) -> SufficientStatistics:
-        """A row a text: mean ``quantile``, ``texts`` (1), and ``excluded`` for one without measures."""
+        """A row a text: mean ``quantile``, ``texts`` (1), and ``excluded`` without measures."""
         rows = []
         for parts, is_scored in zip(self.part_values(units), self._measured(units), strict=True):
             rows.append((parts.sum(), is_scored, not is_scored))

@@ -25,7 +25,7 @@ from longform.language_models.trial import open_language_model
 from longform.text.rendering import render
 
 UNLIMITED = 10**9  # tokens of a document that is not cut
-# A function from rows of token ids to the log-probabilities of each row's tokens from the second on.
+# From rows of token ids to the log-probabilities of each row's tokens from the second on.
 LogProbReading = Callable[[Sequence[Any]], Sequence[np.ndarray]]
 
 
@@ -52,7 +52,7 @@ def read(
     preset: str | None = None,
     window: int | None = None,
 ) -> Predictions:
-    """Read the documents of some splits: predictions with the log-probability of each token.
+    """Log-probability of each scored token.
 
     A text stands between the tokenizer's begin and end token (``start_ids``, ``end_ids``): its last
     log-probability is that of its end, unless the tokenizer has no end token.
@@ -62,7 +62,6 @@ def read(
         reader: folder of a causal language model.
         name: of the stage, for messages.
         titles: whether titles of sections are part of the text.
-        splits: whose documents are read.
         batch: full windows that are read at a time, as long as memory for them is bounded
             (``open_reader``).
         preset: "paper" for disjoint blocks of all documents' stream, None for overlapping windows.
@@ -97,7 +96,7 @@ def read(
     else:
         rows = document_rows(chosen, tokenizer, titles, UNLIMITED)
         scored = in_overlapping_windows(rows, size, read_rows)
-    # 3. Which of the scored tokens are in titles, and whether the last is an end token.
+    # 3. What the tokens are.
     arrays = ragged("token_logprob", scored.log_probs, np.float32)
     if titles:
         num_begin = len(start_ids(tokenizer))
@@ -139,7 +138,6 @@ def in_disjoint_blocks(
     positions = np.arange(len(stream))
     is_scored = (positions % size > 0) & (positions < num_blocks * size)
     log_probs = np.zeros(len(stream), dtype=np.float32)
-    # an empty array first, so that no block at all can be concatenated
     log_probs[is_scored] = np.concatenate([log_probs[:0], *read_rows(blocks)])
     # 2. The stream, cut back into documents.
     ends = np.cumsum([len(row) for row in rows])[:-1]
@@ -189,11 +187,7 @@ def in_overlapping_windows(
 
 
 def token_spans(document: Document, reader: Path) -> list[tuple[int, int]] | None:
-    """The span in ``document.text`` of each token that :func:`read` scores without titles.
-
-    Args:
-        document: the text.
-        reader: folder of the model, whose tokenizer is used.
+    """Where the tokens that :func:`read` scores without titles stand in ``document.text``.
 
     Returns:
         Half-open spans, that of the end token empty; None where the text is read in another form
@@ -216,12 +210,7 @@ def token_spans(document: Document, reader: Path) -> list[tuple[int, int]] | Non
 def read_segments(
     *, documents: Sequence[Document], reader: Path, splits: Sequence[str]
 ) -> Predictions:
-    """Read documents by a hidden semi-Markov model, which has one log-likelihood a text.
-
-    Args:
-        documents: of any splits.
-        reader: folder of the model.
-        splits: whose documents are read.
+    """What a hidden semi-Markov model says of each document, as one number.
 
     Returns:
         ``token_logprob`` float64, ragged: the log-likelihood in nats (summed over segmentations and

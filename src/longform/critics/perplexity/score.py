@@ -120,11 +120,7 @@ class Perplexity(
         return SufficientStatistics.of(units, columns, rows)
 
     def _tokens(self, unit: LogProbs) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities (nats) of the tokens that count, and whether each is in a title.
-
-        Returns:
-            float64 (tokens,) and bool (tokens,); without the end token unless it counts.
-        """
+        """Log-probabilities of the tokens that count, and which of them are in a title."""
         values = np.asarray(unit.values, dtype=np.float64)
         if unit.in_title is None:
             in_title = np.zeros(len(values), dtype=bool)
@@ -140,12 +136,7 @@ class Perplexity(
 
 
 def units_from_predictions(predictions: Predictions) -> list[LogProbs]:
-    """The log-probabilities of each text, from predictions of :mod:`longform.critics.perplexity.read`.
-
-    Args:
-        predictions: ragged ``token_logprob``; ragged ``in_title`` where titles were read; and
-            ``end_scored``, false for a text without an end token, by default true.
-    """
+    """One unit per text; the array ``end_scored`` is there where a model has no end token."""
     count = len(predictions.unit_ids)
     titles = predictions.ragged("in_title") if "in_title" in predictions.arrays else [None] * count
     ended = predictions.arrays.get("end_scored", np.ones(count, dtype=bool)).tolist()

@@ -52,14 +52,12 @@ class _WordGrams(TextCritic, needs="four words with blanks between them"):
         return word_texts(documents)
 
     def spans(self, document: Document, unit: TokenText, values: np.ndarray) -> Spans:
-        """The span of each n-gram: that of the sentence in which it begins."""
-        # n-gram i begins at word i
+        """Each n-gram stands for the sentence in which it begins."""
         sentence_spans = sentences(document.text)
         sentence_starts = [start for start, _ in sentence_spans]
         words = list(re.finditer(r"\S+", document.text))
         spans = []
         for word in words[: len(values)]:
-            # the last sentence that starts at the word or before it
             sentence = bisect(sentence_starts, word.start()) - 1
             spans.append(sentence_spans[sentence])
         return spans
@@ -78,7 +76,7 @@ class DistinctGrams(
         return [first_grams(unit.tokens, self.n) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        """A row a text: ``distinct`` n-grams, ``generations`` (1), ``excluded`` (always 0)."""
+        """Different n-grams of each text; none is excluded."""
         rows = []
         for is_first in self.part_values(units):
             rows.append((is_first.sum(), 1, 0))
@@ -132,10 +130,7 @@ class GramProportion(SumScored, better="higher"):
     n: int = N
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        """A row a text: distinct n-grams of the generation and of its human text, and their ratio.
-
-        Columns ``distinct``, ``reference``, ``ratio``, ``generations`` (1) and ``excluded``.
-        """
+        """Different n-grams of each generation and of its human text, and their ratio."""
         rows = []
         for unit in units:
             machine = first_grams(unit.tokens, self.n).sum()
@@ -156,11 +151,7 @@ class GramProportion(SumScored, better="higher"):
 
 
 def units_from_predictions(predictions: Predictions) -> list[TokenText]:
-    """The tokens of each text and of its human text.
-
-    Args:
-        predictions: of :func:`longform.text.rendering.texts_to_predictions`.
-    """
+    """Inverse of :func:`longform.text.rendering.texts_to_predictions`."""
     units = []
     for unit_id, split, tokens, reference in predictions.rows("token", "reference"):
         units.append(TokenText(unit_id, split, tokens, reference))

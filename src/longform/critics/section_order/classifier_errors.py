@@ -66,7 +66,7 @@ class TitleAccuracy(
         return list(map(correct_titles, units))
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        """A row a text: sections read ``correct``, ``titled`` ones, and ``excluded`` without any."""
+        """A row a text: ``correct`` sections, ``titled`` ones, and ``excluded`` without any."""
         rows = []
         for correct in self.part_values(units):
             titled = ~np.isnan(correct)

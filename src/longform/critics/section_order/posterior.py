@@ -28,8 +28,7 @@ COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown
 class Terms(NamedTuple):
     """The terms of one document's log-probability, nats, part by part.
 
-    Expectations are under the posterior of the titles. All parts of the three terms sum to the
-    evidence, which the forward pass alone gives too.
+    Their sum is the evidence, which the forward pass gives alone.
 
     Attributes:
         prior: expected log-probability of each transition, (transitions,); begin and, where the
@@ -51,15 +50,14 @@ def terms(
     """The exact terms of a chain of titles, by forward and backward sums of logarithms.
 
     Args:
-        initial: log-probability of the first title, (titles,).
-        inner: log-probability of each title (column) after each (row), (titles, titles).
-        final: log-probability of the end after each title, (titles,).
-        emissions: log-likelihood of each section under each title, (sections, titles).
+        initial: of the first title, (titles,).
+        inner: from title to title, (titles, titles).
+        final: from the last title to the end, (titles,).
+        emissions: of each section under each title, (sections, titles).
     """
     forward, backward = _forward_backward(initial, inner, final, emissions)
     evidence = float(logsumexp(forward[-1] + final))
-    # 1. Log posteriors: of each title, log P(z_m | x), (sections, titles), and of each pair of
-    #    neighbours, log P(z_m, z_m+1 | x), (sections - 1, titles, titles).
+    # 1. log P(z_m | x), and log P(z_m, z_m+1 | x).
     single = forward + backward - evidence
     after = (emissions[1:] + backward[1:])[:, None, :]
     double = forward[:-1, :, None] + inner + after - evidence
@@ -84,7 +82,7 @@ def _forward_backward(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The forward and backward sums: log P(x_1..x_m, z_m) and log P(x_m+1..x_M, end | z_m).
 
-    The arguments are those of :func:`terms`. Both are (sections, titles); row m - 1 is section m.
+    The arguments are those of :func:`terms`.
     """
     forward = np.empty_like(emissions)
     forward[0] = initial + emissions[0]
@@ -101,9 +99,7 @@ def _forward_backward(
 def _expected(
     log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]
 ) -> np.ndarray:
-    """The sum of values times weights, over some axes.
-
-    A value whose weight is zero adds nothing, even if it is infinite.
+    """Sum of values under weights; where a weight is zero a value may be infinite.
 
     Args:
         log_weights: logarithms of the weights.
@@ -119,8 +115,7 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
     r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$ (deng2022 section 2).
 
     Attributes:
-        share_names: the titles of training sections, in alphabetical order.
-        log_shares: the logarithm of each one's share of these sections, (titles,).
+        share_names, log_shares: the titles, and the log-share of each among the training sections.
     """
 
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)

@@ -172,7 +172,7 @@ def read(
     titles = [network.config.id2label[i] for i in range(network.config.num_labels)]
     tokens = [section_ids(section.text, tokenizer, max_length) for section in sections]
     log_posterior = classify(network, tokens, batch, name)
-    # 2. The most probable titles, as a chain a document: each takes its sections' next titles.
+    # 2. The most probable titles, as a chain a document.
     predicted = iter(np.array(titles)[log_posterior.argmax(axis=1)].tolist())
     chains = []
     for document in chosen:
@@ -241,9 +241,7 @@ def classify(network: Any, rows: Sequence[Sequence[int]], batch: int, name: str)
 
 
 def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Predictions:
-    """The documents' own titles as predictions, one chain a document.
-
-    A document with an untitled section has an invalid, empty chain.
+    """One chain of titles per document; a document with an untitled section is an invalid chain.
 
     Args:
         documents: of a corpus.

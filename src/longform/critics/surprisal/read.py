@@ -82,7 +82,7 @@ def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.n
 
 
 class Source(NamedTuple):
-    """The text of one condition, with its regions and the pieces that are tokenised alone.
+    """One condition's text.
 
     Attributes:
         text: its regions joined.
@@ -178,15 +178,13 @@ class Encoder:
     def _row(
         self, source: Source, tokens: Iterator[tuple[list[int], list[tuple[int, int]]]]
     ) -> Row:
-        """One condition's token ids, and the region of each token.
+        """One condition's row.
 
         Args:
             source: its text.
-            tokens: an iterator over ids and offsets of all conditions' utterances, of which those
-                of this condition come next.
+            tokens: ids and offsets of each utterance; those of this condition come next.
         """
-        # 1. Utterances one after another, with an end token between, which starts at the mark. Offsets
-        #    count in the utterance, ``starts`` in the text.
+        # 1. Utterances one after another, an end token between, which stands at the mark.
         ids: list[int] = []
         starts: list[int] = []
         for number, (start, _) in enumerate(source.utterances):
@@ -198,7 +196,7 @@ class Encoder:
             for offset, _ in offsets:
                 starts.append(start + offset)
         regions = token_regions(source.text, source.ends, starts).tolist()
-        # 2. Begin and end tokens. Without a begin token the first token is context only.
+        # 2. What stands before and behind a text.
         if self.ends == "bos":
             begin = start_ids(self.tokenizer)
             ids = [*begin, *ids]
@@ -230,11 +228,10 @@ def read(
     budget: int = 1024,
     share: bool = True,
 ) -> Predictions:
-    """Read a corpus of test suites: predictions with the surprisal of every token.
+    """Token surprisals of a corpus of suites.
 
     Args:
-        documents: of the corpus, one an item.
-        truth: arrays of the corpus, which have its conditions and regions.
+        documents, truth: of the corpus.
         reader: folder of a causal language model.
         name: of the stage, for messages.
         ends, separator: conventions, see :class:`Encoder`.
@@ -280,8 +277,7 @@ def condition_bits(
     rows = encoder.rows(contents)
     ids, regions_of = zip(*rows, strict=True) if rows else ((), ())
     reader.check(ids, names)
-    # 2. Bits by region. Log-probabilities (nats) are of the tokens from the second on: nothing
-    #    precedes the first token, which counts 0 bits.
+    # 2. Bits by region; nothing precedes the first token, which counts 0.
     bits_of_conditions = []
     for region_of_token, log_probs, texts in zip(
         regions_of, reader.read(ids), contents, strict=True
@@ -297,7 +293,7 @@ def condition_bits(
 def suite_predictions(
     suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader
 ) -> Predictions:
-    """The surprisals of suites as predictions, with one unit an item, whose id is ``suite/item``.
+    """Predictions with one unit per item, id ``suite/item``.
 
     Args:
         suites: whose items are read.
@@ -308,9 +304,8 @@ def suite_predictions(
         suite: int64 (items,), an index into ``suite_names`` and ``suite_head_names`` (the suites'
             JSON without items).
         region_condition, region_number, region_tokens: int64, ragged over the regions of all
-            conditions of the item: index of the condition in ``condition_names``, number of the
-            region, and how many tokens it has.
-        token_bits: surprisals, float32, ragged over tokens, region after region.
+            conditions of the item; the condition is an index into ``condition_names``.
+        token_bits: float32, ragged over tokens, region after region.
     """
     # 1. The suites, and the conditions that any of them has.
     names: set[str] = set()

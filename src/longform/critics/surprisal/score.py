@@ -54,11 +54,7 @@ class ReadItem(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[ReadItem]:
-    """The items of test suites with their surprisals.
-
-    Args:
-        predictions: of :func:`longform.critics.surprisal.read.suite_predictions`.
-    """
+    """One item a unit of what :mod:`longform.critics.surprisal.read` wrote."""
     # 1. Name, metric and formulas of each suite.
     suites = []
     for text in predictions.arrays["suite_head_names"].tolist():
@@ -94,15 +90,11 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
     reference: Mapping[str, bool] = field(default_factory=dict, metadata=FITTED, repr=False)
 
     def against(self, items: Sequence[ReadItem]) -> "SuiteAccuracy":
-        """The critic with the items as reference on which another model succeeds.
-
-        Args:
-            items: as the other model read them.
-        """
+        """A copy that knows on which items another model, which read ``items``, succeeds."""
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def sufficient_statistics(self, units: Sequence[ReadItem]) -> SufficientStatistics:
-        """A row an item: ``items`` (1), ``correct``, ``gained`` and ``lost`` against the reference."""
+        """A row an item: ``items`` (1), ``correct``, ``gained``, ``lost`` against the reference."""
         return SufficientStatistics.of(units, COLUMNS, map(self._counts, units))
 
     def succeeds(self, item: ReadItem) -> bool:
@@ -125,8 +117,8 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
         bits = item.bits(operand.condition, operand.region)
         if not len(bits) and item.metric != "sum":
             raise InputError(
-                f"{item.unit_id}: region {operand.region} of condition {operand.condition!r} has no "
-                f"token, so it has no {item.metric}; take metric 'sum' or give it text"
+                f"{item.unit_id}: region {operand.region} of condition {operand.condition!r} has "
+                f"no token, so it has no {item.metric}; take metric 'sum' or give it text"
             )
         return prediction_formulas.METRICS[item.metric](bits)
 
@@ -139,12 +131,7 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
         return described
 
     def _described(self, items: Sequence[ReadItem]) -> dict[str, Any]:
-        """Details of one suite.
-
-        Returns:
-            ``counts``: totals of ``COLUMNS``; ``formula_bits``: as :func:`formula_bits`;
-            ``token_bits``: as :func:`mean_bits`.
-        """
+        """One suite's counts, mean and population deviation of its formulas' regions, mean bits."""
         counts = np.array(list(map(self._counts, items)))
         sums = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
         success = counts[:, COLUMNS.index("correct")] > 0
@@ -204,11 +191,7 @@ def mean_bits(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
 
 
 def mcnemar(gained: float, lost: float) -> float:
-    """The p-value of McNemar's exact two-sided test that gains and losses are equally likely.
-
-    Args:
-        gained, lost: items that one of two models alone gets right.
-    """
+    """Exact two-sided p-value that gains and losses are equally likely (McNemar 1947; binomial)."""
     changed = int(gained + lost)
     if not changed:
         return 1.0

@@ -55,30 +55,24 @@ class TermCounts:
     @property
     def tokens(self) -> np.ndarray:
         """In-vocabulary tokens of each document, float64 (documents,)."""
-        # one count more, since the start of an empty last document lies behind the others
         sums = np.add.reduceat(np.append(self.counts, 0.0), self.starts[:-1])
         # of a document without terms, reduceat gives the first count of the next one
         has_terms = np.diff(self.starts) > 0
         return sums * has_terms
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The terms and their counts of each document, both (terms of the document,)."""
+        """(terms, counts) of each document."""
         for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
             yield self.terms[first:last], self.counts[first:last]
 
     def take(self, documents: np.ndarray) -> "TermCounts":
-        """The counts of the documents of some indices, int64 (documents,), in that order."""
+        """The numbered documents, in that order."""
         rows = list(self.rows())
         return from_rows([rows[document] for document in documents.tolist()], self.size)
 
 
 def from_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], size: int) -> TermCounts:
-    """Pack the terms and counts of each document into one matrix.
-
-    Args:
-        rows: a pair for each document: term numbers, each once, and the count of each.
-        size: terms of the vocabulary.
-    """
+    """Pack (terms, counts) pairs, one per document, over ``size`` terms."""
     lengths = [0]
     all_terms = [np.zeros(0, np.int64)]
     all_counts = [np.zeros(0)]
@@ -231,7 +225,7 @@ class Progress:
         bound: of the corpus in nats, under the parameters that entered the iteration.
         change: relative rise over the bound before; infinite at the first iteration.
         rounds: coordinate rounds per document, on average.
-        converged: share of documents whose rounds ended by the tolerance, before the largest number.
+        converged: share of documents whose rounds ended by the tolerance, before their limit.
     """
 
     iteration: int
@@ -321,7 +315,7 @@ class TopicModel:
 
 
 def check_sizes(topics: int, terms: int) -> None:
-    """Check that a model with so many topics and terms is a topic model.
+    """Refuse what is no topic model.
 
     Raises:
         ConfigError: fewer than two topics.
@@ -365,7 +359,7 @@ def gaussian(
         variances: of these logits, of the same shape.
 
     Returns:
-        Its mean (topics - 1,), covariance and precision, (topics - 1, topics - 1) each.
+        Its mean, covariance and precision.
     """
     mean = points.mean(axis=0)
     centred = points - mean

@@ -20,7 +20,6 @@ def fitted_model(documents: Sequence[Document], topics: int, seed: int) -> Topic
     """Fit a topic model to all of some real texts.
 
     Args:
-        documents: real texts, of any splits.
         topics: how many; 0 for ``TOPICS``, or as many as the texts allow.
         seed: of its start.
 
@@ -48,12 +47,6 @@ def fitted_model(documents: Sequence[Document], topics: int, seed: int) -> Topic
 def topics_of(
     documents: Sequence[Document], model: TopicModel, predictions: str = "proportions"
 ) -> Predictions:
-    """Read documents by a topic model.
-
-    Args:
-        documents: of any splits; all are read.
-        model: the topic model.
-        predictions: which, as for :func:`longform.critics.topics.read.read`.
-    """
+    """Documents read by a topic model, as one of the predictions of its reader."""
     splits = sorted({document.split for document in documents})
     return read(documents, reader=model, predictions=predictions, splits=splits)

@@ -76,9 +76,9 @@ class TopicReader:
         scored.
 
         Returns:
-            ``lambda`` and ``nu`` (documents, topics - 1): mean and variance of each logit; ``bound``
-            (documents,): evidence lower bound, nats; ``tokens`` and ``unknown`` (documents,): tokens
-            inside and outside the vocabulary; ``valid`` (documents,); and of the model
+            ``lambda`` and ``nu`` (documents, topics - 1): mean and variance of each logit; and for
+            each document ``bound``, the evidence lower bound, nats; ``tokens`` and ``unknown``,
+            tokens inside and outside the vocabulary; ``valid``; and of the model
             ``prior_mean_names`` (topics - 1,) and ``prior_covariance_names`` (topics - 1,
             topics - 1).
         """
@@ -159,8 +159,8 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
     sheng2024's score asks for, but for what a single sentence can tell.
 
     Returns:
-        ragged ``latents`` (sentences, topics - 1), mean logits; ragged ``text_ids``, equal for equal
-        sentences, and ``sentence``, the index of each in its document; and ``silent`` (documents,),
+        ragged ``latents`` (sentences, topics - 1), mean logits; ragged ``text_ids``, equal for
+        equal sentences, and ``sentence``, the index of each in its document; and ``silent`` (documents,),
         how many sentences have no known word: they have no topic and are left out of the path.
     """
     # 1. Every distinct sentence is read once; a row has the numbers of a document's sentences.

@@ -33,8 +33,7 @@ class TopicPosterior(Unit):
     """One document's posterior of topic logits.
 
     Attributes:
-        logits: posterior means of the topic logits, (topics - 1,).
-        variances: posterior variances of these, (topics - 1,).
+        logits, variances: means and variances, (topics - 1,).
         tokens: tokens inside the vocabulary.
         valid: False where the document has no known word; it is counted, never scored.
         text: of the document, where the reader kept it.
@@ -71,10 +70,9 @@ class Topics(
     """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous.
 
     Attributes:
-        full_expectation: whether the NLL is its expectation over the posterior; False scores the
-            posterior's mean, as the released code does.
-        own_prior: whether the Gaussian is fitted to real documents; False keeps the topic model's,
-            as the released code does.
+        full_expectation: over the posterior; False scores its mean, as the released code does.
+        own_prior: fit to real documents; False keeps the topic model's Gaussian, as the released
+            code does.
         topics: of the topic model that is fitted to plain texts; 0 for ten, or fewer of few texts.
         seed: of that model's start.
         model: the fitted topic model.
@@ -119,7 +117,7 @@ class Topics(
         return COLUMNS[:2] if self.full_expectation else COLUMNS[:1]
 
     def part_values(self, units: Sequence[TopicPosterior]) -> list[np.ndarray]:
-        r"""What each topic logit adds to a document's nats, float64 (topics - 1,); (0,) where invalid.
+        r"""What each topic logit adds to a text's nats, float64 (topics - 1,); (0,) where invalid.
 
         With the deviation $d = \lambda - \mu$ it is $\tfrac12 d_i (S d)_i$, an equal share of the
         constant, and $\tfrac12 \nu_i S_{ii}$ where the spread is scored.
@@ -139,12 +137,8 @@ class Topics(
         return values
 
     def fit_units(self, real: Sequence[TopicPosterior]) -> Self:
-        r"""Fit the Gaussian to real documents, unless the topic model's is used.
-
-        It maximises the bound: its mean is that of $\lambda$, its covariance
-        $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$.
-
-        Raises InputError: no document has a known word.
+        r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu +
+        \mathrm{cov}(\lambda)$.
         """
         if not self.own_prior:
             return self
@@ -169,8 +163,7 @@ class Topics(
     def sufficient_statistics(self, units: Sequence[TopicPosterior]) -> SufficientStatistics:
         """A row a document, its columns ``COLUMNS``.
 
-        They are the NLL at the posterior's mean and what its spread adds (nats), 1, tokens, and
-        exclusion. Raises InputError: not fitted, or on documents read with another topic model.
+        Raises InputError: not fitted, or on documents read with another topic model.
         """
         units = self.judged(units)
         mean, precision = self._prior()
@@ -297,7 +290,7 @@ def released(*, real: Predictions, full_expectation: bool = False) -> Topics:
 def negative_log_density(point: np.ndarray, mean: np.ndarray, precision: np.ndarray) -> float:
     r"""Minus the log-density of a point under a Gaussian, nats.
 
-    $\tfrac12 (x-\mu)^\top S (x-\mu) + \tfrac n2 \log 2\pi - \tfrac12 \log |S|$. The determinant costs more than the rest: for many points of one Gaussian add the value at its
+    The determinant costs more than the rest: for many points of one Gaussian add the value at its
     mean to each :func:`half_squared_distance`.
     """
     log_determinant = np.linalg.slogdet(precision)[1]

@@ -117,11 +117,7 @@ def fit(
 def _begun(name: str, folder: Path) -> TopicModel | None:
     """The checkpoint of an earlier process, to go on from; None where there is none.
 
-    A damaged one counts as none, and is reported.
-
-    Args:
-        name: of the model, for the message.
-        folder: of the checkpoint.
+    A damaged one is none as well, and is reported.
     """
     if not folder.is_dir():
         return None
@@ -137,11 +133,6 @@ def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) 
 
     Logits are standard normal. Each topic has the counts of one document that is drawn for it, plus
     1 + U(0, 1) for every word, normalised.
-
-    Args:
-        counts: of the documents' words.
-        topics: how many.
-        seed: of the draws.
 
     Raises:
         ConfigError: fewer than two topics.
@@ -205,9 +196,8 @@ class Expectation:
         variances: of the logits, (documents, topics - 1).
         bounds: evidence lower bound of each document, nats, (documents,).
         rounds: coordinate rounds that each took, (documents,).
-        ratios: c_w / s_w of each nonzero, the count of a word over its probability under the
-            unnormalised weights exp(lambda - top), where top is the largest entry of a document's
-            lambda or zero; the M-step's word counts come from it, (nonzeros,).
+        ratios: count over word probability under exp(lambda - top), where top is the largest entry
+            of a document's lambda or zero, (nonzeros,).
     """
 
     logits: np.ndarray
@@ -286,10 +276,7 @@ def expectation(
 
 
 def _check_counts(counts: TermCounts, model: TopicModel) -> None:
-    """Check that each document has a word and each word a topic.
-
-    Raises InputError: one has none, or the counts are over another number of terms.
-    """
+    """Raise InputError where a model cannot read the counts."""
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):
         raise InputError(
@@ -317,18 +304,12 @@ def _padded(values: np.ndarray, width: int, fill: float, floats: np.dtype) -> np
 
 
 def _in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
-    """Call ``work`` on half-open spans (first, last) of ``SPAN`` documents or words, in threads.
-
-    Args:
-        work: takes a span.
-        size: how many documents or words there are.
-        threads: how many run at once.
-    """
+    """Do ``work`` on (first, last) of every ``SPAN`` of so many documents or words."""
     spans = []
     for first in range(0, size, SPAN):
         spans.append((first, min(first + SPAN, size)))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, spans))  # a list, so that an error in a thread is raised here
+        list(pool.map(work, spans))
 
 
 def columns_of(counts: TermCounts) -> Columns:
@@ -379,7 +360,7 @@ def maximise(
     settings: TopicSettings = RELEASED,
     checkpoint: Checkpoint | None = None,
 ) -> TopicModel:
-    """Run EM from a model until the bound rises by less than the tolerance, or iterations end.
+    """EM from a model until the bound stands still.
 
     Args:
         counts: of the documents' words.
@@ -395,7 +376,7 @@ def maximise(
     posteriors: Expectation | None = None  # where the E-step goes on; None starts it anew
     grants = 0  # of more rounds in a row
     while grants <= PATIENCE and not _is_done(model, settings):
-        # 1. The E-step, and the bound's relative rise since the last iteration; bounds are negative.
+        # 1. The E-step, and the bound's relative rise since the last one; bounds are negative.
         posteriors = expectation(counts, model, settings, start=posteriors)
         bound = posteriors.bound
         last_bound = model.history[-1].bound if model.history else 0.0
@@ -450,8 +431,7 @@ def m_step(
 ) -> TopicModel:
     """The M-step: the model whose parameters maximise the bound given the documents' posteriors.
 
-    A topic to which no word is assigned has probability 0 for every word. Arguments as for
-    :func:`word_counts`.
+    A topic without words keeps none. Arguments as for :func:`word_counts`.
     """
     expected = word_counts(posteriors, columns, model, threads)
     totals = expected.sum(axis=1, keepdims=True)

@@ -373,10 +373,7 @@ class Readers:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """Rows as an array, (sentences, SENTENCE_COLUMNS); nan where a row lacks a column.
-
-    Entries of a row that are no column are ignored.
-    """
+    """(sentences, SENTENCE_COLUMNS), nan where a row names no value."""
     table = np.full((len(rows), len(SENTENCE_COLUMNS)), math.nan)
     for values, row in zip(table, rows, strict=True):
         for column, name in enumerate(SENTENCE_COLUMNS):
@@ -416,7 +413,6 @@ def text_verdicts(
     for document in documents:
         title = document.sections[0].title or ""
         claims.append(claims_of(document.text, title, SPLITTERS[splitter]))
-    # all at once: the checker remembers their verdicts
     verifiable = []
     for text_claims in claims:
         verifiable += [claim.text for claim in text_claims if claim.verifiable]
@@ -528,10 +524,7 @@ def read_claims(
 
 
 def _checked_claim(claim: FeverClaim, split: str, verdict: Verdict) -> CheckedGeneration:
-    """A labelled claim with its verdict, as a generation of one sentence.
-
-    Its page is an id of its own, so that claims are resampled one by one.
-    """
+    """A known claim with its verdict, as a generation of one sentence."""
     unit = f"claim:{claim.id}"
     evidence = frozenset(claim.evidence)
     is_found = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan

@@ -165,9 +165,6 @@ def read_answers(path: Path) -> list[dict[str, str]]:
 
     Of the export the last answer to each item counts. A row without an answer is left out.
 
-    Returns:
-        Rows with ``item``, ``annotator``, ``label`` and, where they are set, the ``FLAGS``.
-
     Raises InputError: no such file, columns are missing, or a choice that the app does not have.
     """
     if not path.is_file():
@@ -201,11 +198,7 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
     Args:
         items: of the sheet.
         answers: each has item, annotator, label (of ``LABELS``) and the flags (1 or 0, empty for
-            0).
-
-    Returns:
-        ``decoders``: REP, NAC, UNG and the four measures of each, in percent; ``agreement`` of
-        annotators; how many ``sentences`` were answered, and how many are ``unanswered``.
+        0).
 
     Raises InputError: no answer, or one to another item or with another label.
     """
@@ -241,10 +234,7 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
 
 
 def _majority(votes: Answers) -> dict[str, Any]:
-    """The majority's answer to one item: the most frequent label, and each flag, true or false.
-
-    A tie of labels is not enough information; a flag is set if more than half have set it.
-    """
+    """The most frequent label, none at a tie, and the flags that more than half have set."""
     counts = Counter(answer["label"] for answer in votes).most_common()
     tied = len(counts) > 1 and counts[0][1] == counts[1][1]
     majority: dict[str, Any] = {"label": NEI if tied else counts[0][0]}
@@ -260,11 +250,7 @@ def _is_set(flag: Any) -> bool:
 
 
 def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """A decoder's row of Table 2, in percent.
-
-    Returns:
-        REP, NAC and UNG; SPG and SPV; USPG and USPV, which leave repetitions out.
-    """
+    """The line of Table 2, in percent, from the judged sentences of a decoder."""
     measures = {}
     # 1. Shares of sentences with each flag.
     for name, flag in FLAG_COLUMNS.items():
@@ -292,9 +278,8 @@ def agreement(votes: Mapping[str, Answers]) -> dict[str, Any]:
         votes: answers by item.
 
     Returns:
-        ``cohen_kappa``, averaged over pairs of annotators with common items; the number of
-        ``annotators``; and ``majority_share``, by the majority's label its mean share of an item's
-        votes, in percent.
+        Cohen's kappa averaged over pairs of annotators with common items, the number of annotators,
+        and the majority's mean share by label, in percent.
     """
     # 1. Kappa of each pair of annotators.
     by_person: dict[str, dict[str, str]] = defaultdict(dict)
@@ -376,9 +361,8 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
         """A row a unit: its sentences by true and given label.
 
         Returns:
-            A column for each pair of true and given label (``PAIRS``); ``evidence_known``, sentences
-            with planted evidence, and ``evidence_found``, those with it among the judged lines; and
-            ``excluded``, for a unit without a truth or without sentences.
+            A column for each true and given label (``PAIRS``), how often evidence was found and how
+            often it was there to find, and ``excluded``.
         """
         columns = (*PAIRS, "evidence_found", "evidence_known", "excluded")
         rows = []
@@ -407,8 +391,7 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
 def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
     """Records of the checker's accuracy, and of its precision and recall for each label.
 
-    A record's ``task`` is the label. That of accuracy has ``details``: the share of evidence that
-    was ``retrieved``, the ``majority`` label's share, and the ``confusion`` counts.
+    The record of accuracy has details: the evidence found, the majority's share and the confusion.
     """
     # 1. Confusions, by page.
     statistics = _by_page(CheckerAccuracy().sufficient_statistics(units), units)
@@ -440,10 +423,7 @@ def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
 
 
 def confusion_of(sums: Sums | SufficientStatistics) -> np.ndarray:
-    """Counts of sentences by true label (row) and given label (column), (labels, labels).
-
-    From sums of resamples: (labels, labels, resamples).
-    """
+    """Counts (true label, given label), or of each resample (labels, labels, resamples)."""
     totals = np.array([sums.total(name) for name in PAIRS])
     return totals.reshape(len(LABELS), len(LABELS), *totals.shape[1:])
 
@@ -582,7 +562,7 @@ def corrected_spg(counts: np.ndarray, known: np.ndarray) -> float:
         known: counts of (true, given) labels, (PAIRS,).
 
     Returns:
-        The share in [0, 1]; nan without sentences, or where a label's error rates are not known.
+        nan where it cannot be known.
     """
     labels, generations = counts[: len(LABELS)], counts[len(LABELS)]
     if not labels.sum() or not generations or missing_labels(known):

@@ -41,8 +41,7 @@ def link_parser() -> Callable[[str], float]:
     """A function that says whether Link Grammar can parse a sentence.
 
     Returns:
-        The function: of a sentence 1 if the English dictionary has a linkage of it without null
-        links, else 0; always nan if Link Grammar is not installed.
+        A function of a sentence that gives 1 or 0; nan if Link Grammar is not installed.
     """
     if importlib.util.find_spec("linkgrammar") is None:
         return lambda sentence: math.nan
@@ -74,7 +73,7 @@ def mean_nats(sentences: Sequence[str], nats: Sequence[float], marks: Sequence[i
     # 1. Where each sentence ends, counted in characters that are no blanks.
     widths = [len("".join(sentence.split())) for sentence in sentences]
     ends = list(itertools.accumulate(widths))
-    # 2. The tokens of each, by where in these characters they end.
+    # 2. The tokens of each.
     sums, counts = [0.0] * len(ends), [0] * len(ends)
     position = sentence = 0
     for value, width in zip(nats, marks, strict=True):

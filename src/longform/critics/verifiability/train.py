@@ -346,7 +346,7 @@ def premise(pair: Pair) -> str:
 
 
 def brought_entailment(folder: Path) -> Entailment:
-    """Open a published entailment model of a folder (or of a pinned hub id in its ``pointer.json``).
+    """Open a published entailment model in a folder (or of the hub id in its ``pointer.json``).
 
     Raises ConfigError: labels that are neither two nor named like the three.
     """
@@ -474,7 +474,7 @@ def fit(
 def labelled_pairs(
     claim: FeverClaim, pages: Pages, lines: Callable[[str], Sequence[Line]]
 ) -> Iterator[Labelled]:
-    """The training pairs of a claim: with its evidence, and with selected lines that are no evidence.
+    """The training pairs of a claim: with its evidence, and with lines that are no evidence.
 
     The latter are labelled not enough information; a claim with this label has one more of them.
     """
