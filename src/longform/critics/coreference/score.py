@@ -66,9 +66,9 @@ class TokenStream(NamedTuple):
 class Packing:
     """The layout of a window of symbols in one integer, its key.
 
-    A symbol's code is 1 + its form's row times ``stride`` + its label, which is 0 for no entity, else
-    1 + the entity's number in the window. Code 0 is an unknown symbol or an empty place. A key holds codes
-    of ``bits`` bits side by side, the latest symbol lowest.
+    A symbol's code is 1 + its form's row times ``stride`` + its label, which is 0 for no entity,
+    else 1 + the entity's number in the window. Code 0 is an unknown symbol or an empty place. A key
+    holds codes of ``bits`` bits side by side, the latest symbol lowest.
 
     Attributes:
         order: symbols in a window.

@@ -279,7 +279,8 @@ class TitlesAndBm25:
     """Retrieval of pages for a claim: by titles in it, then by BM25.
 
     BM25's pages count only if the claim has all words of their title. The title filter is
-    Hanselowski et al.'s (a bracket at a title's end is left out); they ask the live search of Wikipedia where this asks BM25 over the pages' titles and texts.
+    Hanselowski et al.'s (a bracket at a title's end is left out); they ask the live
+    search of Wikipedia where this asks BM25 over the pages' titles and texts.
 
     Attributes:
         pages: what is searched.
