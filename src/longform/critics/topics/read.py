@@ -160,7 +160,7 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
 
     Returns:
         ragged ``latents`` (sentences, topics - 1), mean logits; ragged ``text_ids``, equal for
-        equal sentences, and ``sentence``, the index of each in its document; ``silent`` (documents,),
+        equal sentences, and ``sentence``, the index of each in its text; ``silent`` (documents,),
         how many sentences have no known word: they have no topic and are left out of the path.
     """
     # 1. Every distinct sentence is read once; a row has the numbers of a document's sentences.
