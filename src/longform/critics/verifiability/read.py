@@ -409,14 +409,17 @@ def text_verdicts(
         checker: gives the verdicts; a claim that is not verifiable gets not enough information.
         splitter: how texts are split into sentences, a key of ``SPLITTERS``.
     """
+    # 1. The claims of each text.
     claims = []
     for document in documents:
         title = document.sections[0].title or ""
         claims.append(claims_of(document.text, title, SPLITTERS[splitter]))
+    # 2. All are judged at once: the checker remembers their verdicts.
     verifiable = []
     for text_claims in claims:
         verifiable += [claim.text for claim in text_claims if claim.verifiable]
     checker.check(verifiable)
+    # 3. Back to texts.
     verdicts = []
     for text_claims in claims:
         rows = []
