@@ -102,6 +102,7 @@ def _gap_span(row: Mapping[str, str], column: str, where: str) -> Span:
 
 
 def _gap_label(row: Mapping[str, str], name: str, where: str) -> bool:
+    """Whether name "A" or "B" of a row corefers with its pronoun."""
     label = row[f"{name}-coref"].strip().upper()
     if label not in ("TRUE", "FALSE"):
         raise InputError(
@@ -372,25 +373,28 @@ def read_arrau(folder: Path) -> list[ReMention]:
     return pairs
 
 
-def _arrau_document(folder: Path, path: Path) -> list[ReMention]:
-    """The re-mentions of one document, whose words stand in ``path``."""
+def _arrau_document(folder: Path, words_file: Path) -> list[ReMention]:
+    """The re-mentions of the document with these words; ``folder`` has its other files."""
     # 1. Its words, and where each stands.
-    name = path.name.removesuffix("_words.xml")
-    tokens = {word.get("id", ""): (word.text or "") for word in xml_root(path)}
+    name = words_file.name.removesuffix("_words.xml")
+    tokens = {word.get("id", ""): (word.text or "") for word in xml_root(words_file)}
     index = {identity: number for number, identity in enumerate(tokens)}
     words = list(tokens.values())
     # 2. Its sentences, as spans of words.
-    file = _arrau_level(folder, name, "sentence")
-    spans = sorted(_arrau_span(markable, index, file, path) for markable in xml_root(file))
+    sentence_file = _arrau_level(folder, name, "sentence")
+    spans = sorted(
+        _arrau_span(markable, index, sentence_file, words_file)
+        for markable in xml_root(sentence_file)
+    )
     texts = [words[start:end] for start, end in spans]
     # 3. Its mentions in one piece, each in the first sentence that holds it.
     mentions = []
-    file = _arrau_level(folder, name, "coref")
-    for markable in xml_root(file):
+    mention_file = _arrau_level(folder, name, "coref")
+    for markable in xml_root(mention_file):
         chain = markable.get("coref_set", "empty")
         if chain == "empty" or "," in markable.get("span", ""):
             continue
-        start, end = _arrau_span(markable, index, file, path)
+        start, end = _arrau_span(markable, index, mention_file, words_file)
         for sentence, (first, last) in enumerate(spans):
             if first <= start and end <= last:
                 first_token, last_token = (sentence, start - first), (sentence, end - first - 1)

@@ -101,7 +101,7 @@ class Lexicon:
     @cached_property
     def nouns(self) -> dict[str, tuple[int, ...]]:
         """Noun lemma -> its synsets, first sense first."""
-        # A word may have one synset twice; of keys of a dictionary the first stays.
+        # A word may have one synset twice; keys of a dictionary keep the first place.
         synsets_of: dict[str, dict[int, None]] = {}
         for word, synset in zip(self.sense_words, self.sense_synsets.tolist(), strict=True):
             if self.parts_of_speech[synset] == "n":

@@ -37,6 +37,7 @@ class LongformCritic(evaluate.Metric):
         )
 
     def _compute(self, predictions, real=None, held_out=None, settings=None):
+        """See ``INPUTS``."""
         name = DEFAULT if self.config_name == "default" else self.config_name
         critic = longform.load(name, **(settings or {}))
         if real is not None:

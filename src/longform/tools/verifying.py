@@ -167,7 +167,7 @@ class VerificationPlan:
         pages: how many there are.
         texts: how many texts each system has.
         sentences: how many of their first sentences are checked.
-        seconds: an estimate from above: not every sentence meets as many lines of pages.
+        seconds: an estimate, at most.
     """
 
     judge: str
@@ -498,13 +498,7 @@ def _scores(units: Sequence[CheckedText]) -> dict[str, Score]:
 
 
 def _verdicts_so_far(folder: Path, systems: Systems, stamps: Sequence[Any]) -> Path:
-    """The file of rows that an earlier run with equal texts, pages and judge has left.
-
-    Args:
-        folder: of the results.
-        systems: the documents of each system.
-        stamps: of pages and judge.
-    """
+    """The file in ``folder`` for rows of a run with these texts and stamps (pages and judge)."""
     texts = []
     for name, documents in systems.items():
         for document in documents:

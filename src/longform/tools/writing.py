@@ -133,11 +133,11 @@ class WritingPlan:
 
     Attributes:
         model: its name.
-        prompts: how many there are.
-        continuations: decoder's name -> how many it writes.
-        new_tokens: the most that a continuation has.
-        seconds: an estimate; None where nothing was timed.
-        set_aside: (place, reason) of each record that is no prompt.
+        prompts: how many.
+        continuations: how many each decoder writes, by name.
+        new_tokens: most of a continuation.
+        seconds: an estimate, or None.
+        set_aside: (place, reason) of records that are no prompts.
     """
 
     model: str

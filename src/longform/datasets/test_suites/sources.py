@@ -167,7 +167,7 @@ def read_narration(path: Path, length: int) -> list[Ordered]:
 
     Args:
         path: HANNA's table.
-        length: sentences of a piece; what is left of a story is none.
+        length: sentences of a piece; a story's last ones, if fewer, are left out.
 
     Returns: id and sentences of each piece.
     """

@@ -106,7 +106,7 @@ class Task:
 
     @property
     def done(self) -> bool:
-        """Whether the shard's record agrees with its task, the dump and the shard's file."""
+        """Whether the shard is finished: its record agrees with the task, the dump and the file."""
         record = _record(self.record)
         if not self.file.is_file() or record.get("key") != self.key:
             return False
