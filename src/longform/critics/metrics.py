@@ -25,8 +25,7 @@ class MetricSettings(Settings):
         """The metric with these settings, not yet fitted.
 
         Args:
-            real: predictions of the real texts that it will be fitted on; some metrics choose a
-                setting, or take the truth about their corpus, from them.
+            real: predictions of the texts that it will be fitted on.
         """
         raise NotImplementedError
 
@@ -494,7 +493,6 @@ class WordnetSimilarity(MetricSettings):
     def metric(self, real: "Predictions") -> Any:
         from longform.critics.lexical.wordnet import wordnet
 
-        # null leaves the measure's own default; measures other than lesk have no such setting
         if self.extended is None:
             return wordnet(real=real, measure=self.measure)
         return wordnet(real=real, measure=self.measure, extended=self.extended)

@@ -42,7 +42,7 @@ class Reading(Settings):
     """A way to read texts: what comes out are predictions, which metrics score."""
 
     def predict(self, inputs: PredictionInputs) -> "Predictions":
-        """Apply the reader to the documents of the splits; the predictions have a row a text."""
+        """Read the texts."""
         raise NotImplementedError
 
 

@@ -29,9 +29,9 @@ class Saved(Protocol):
 class TrainingInputs:
     """What a stage gives the training of a critic."""
 
-    documents: "Sequence[Document]"  # real texts of all splits
-    base: Path  # the folder of the model or tokenizer that the training starts from
-    name: str  # of the trained critic
+    documents: "Sequence[Document]"
+    base: Path  # what the training starts from
+    name: str
     seed: int
     scratch: Path  # a folder for checkpoints of unfinished work
 

@@ -144,9 +144,7 @@ def diffusion(latents: np.ndarray) -> float:
 
 
 class Terms(NamedTuple):
-    r"""The parts of a score that do not depend on $\sigma^2$; nan where a window does not fit.
-
-    The score is $\lvert \text{log\_alpha} + \ln \sigma^2 + \text{beta} / \sigma^2 \rvert$.
+    r"""All that a score needs besides $\sigma^2$; nan where a window does not fit.
 
     Attributes:
         log_alpha: mean of $\ln 2 \pi v_i$.
@@ -181,8 +179,7 @@ class Products:
         self.norms = np.diagonal(self._gram)[orders]
 
     def of(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Inner products of pairs of sentences, by their indices, which broadcast together."""
-        # the flat index of (first, second) in the square matrix
+        """Products of sentences, given by their indices."""
         return self._gram.ravel().take(first * len(self._gram) + second)
 
     def lagged(self, lag: int) -> np.ndarray:
@@ -205,7 +202,6 @@ def order_terms(
     products = Products(latents, orders)
     terms = []
     for half_width in windows:
-        # a window of 2 w + 1 sentences, and a global bridge of three, must fit
         if orders.shape[1] <= 2 * max(half_width, 1):
             terms.append(Terms(np.nan, np.full(len(orders), np.nan)))
         elif half_width:
@@ -238,7 +234,7 @@ def _global_terms(products: Products) -> Terms:
 def _window_terms(products: Products, half_width: int) -> Terms:
     """Terms of the bridges over each window of two half-widths, at their middles."""
     norms, w = products.norms, half_width
-    u, v = 0.5, w / 2  # place and variance of the middle of a bridge of 2 w steps
+    u, v = 0.5, w / 2
     count = products.orders.shape[1] - 2 * w  # of windows
     # 1. Sums over windows: norms of both ends and the middle, and their products.
     left = norms[:, :count].sum(axis=1)
@@ -293,17 +289,12 @@ class BridgeFeatures:
                 "the split"
             )
         fitted = replace(self, sigma2=float(finite.mean()))
-        # Where most real sums are negative, larger absolute values are no longer worse.
         sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
         share_negative = np.mean(sums[np.isfinite(sums)] < 0)
         return replace(fitted, signed=bool(share_negative > 0.5))
 
     def sums(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """The global score and window scores of each order, before their absolute values.
-
-        Args:
-            unit: the path.
-            orders: indices of its sentences, (orders, sentences).
+        """Features before their absolute value.
 
         Returns:
             (orders, windows); nan where the document is too short for a window.

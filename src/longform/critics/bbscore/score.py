@@ -135,11 +135,7 @@ class BBScore(BridgeFeatures, _PathCritic, recorded_as="BridgeCritic"):
         return parts
 
     def _parts(self, unit: LatentPath) -> np.ndarray:
-        r"""What each inner sentence of a path adds to its score, (sentences - 2,).
-
-        $(\ln 2 \pi v \sigma^2 + \lVert \cdot \rVert^2 / 2 v \sigma^2) / (T - 2)$; negated where the
-        score is the absolute value of a negative sum, so that parts add up to the score.
-        """
+        r"""$(\ln 2 \pi v \sigma^2 + \lVert \cdot \rVert^2 / 2 v \sigma^2) / (T - 2)$, signed."""
         score = self.sums(unit, identity(unit))[0, 0]
         gaps, v = inner_gaps(unit.latents[None])
         scale = v * float(self.sigma2 or np.nan)
@@ -217,10 +213,7 @@ class JointBridge(_PathCritic, recorded_as="JointBridgeCritic"):
         return replace(self, whitener=np.linalg.inv(factor))
 
     def _white(self, latents: np.ndarray) -> np.ndarray:
-        """Latents of the same shape whose steps are uncorrelated, of variance 1, in real text.
-
-        Raises InputError: the critic was not fitted.
-        """
+        """Latents whose steps are uncorrelated in real text."""
         if self.whitener is None:
             raise InputError(
                 "joint bridge critic has no whitener yet; "
@@ -297,10 +290,7 @@ def shuffled(unit: LatentPath) -> LatentPath:
 
 
 def trajectory(units: Sequence[LatentPath]) -> dict[str, list[float]]:
-    """The average course of paths: absolute latents, from the first sentence to the last.
-
-    The absolute latents of a sentence are averaged over dims, and each path is interpolated to
-    ``COMMON_STEPS`` points, so that paths of different lengths can be averaged.
+    """Mean absolute latent over dims, each path stretched to ``COMMON_STEPS``.
 
     Returns:
         ``mean`` and ``spread`` (standard deviation) over documents, (COMMON_STEPS,) each; empty

@@ -146,10 +146,7 @@ class CodeMixing(
         return replace(self, alpha=alpha)
 
     def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
-        """What each language adds to the nats of a sentence, (languages,).
-
-        The term of the Dirichlet's normaliser that is common to all is divided evenly.
-        """
+        """What each language adds to the nats, (languages,); the normaliser is shared evenly."""
         alpha = self._alpha()
         normaliser = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
         parts = []
@@ -280,7 +277,6 @@ def dirichlet_from_logs(
 ) -> np.ndarray:
     r"""The Dirichlet of maximum likelihood for mean logarithms of shares, (languages,).
 
-    Its parameters solve $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs``.
     Source: Minka (2000), the fixed point of equation 9.
 
     Args:
@@ -304,10 +300,7 @@ def dirichlet_from_logs(
 
 
 def inverse_digamma(values: np.ndarray) -> np.ndarray:
-    r"""The x > 0 with $\psi(x) = $ ``values``, of their shape.
-
-    Newton's method from Minka's start (2000, appendix C), which has a branch for x near zero.
-    """
+    r"""x with $\psi(x) = $ ``values``: Newton's method from Minka's start (2000, appendix C)."""
     near_zero = -1 / np.minimum(values - digamma(1.0), -1.0)
     x = np.where(values >= -2.22, np.exp(values) + 0.5, near_zero)
     for _ in range(NEWTON_STEPS):

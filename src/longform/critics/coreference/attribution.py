@@ -98,15 +98,11 @@ def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
 
     Args:
         critic: a fitted one.
-        key: of the window, whose last symbol is ignored.
-
-    Returns:
-        The symbol and its log probability; None where no candidate is left.
+        key: of the window; its last symbol counts nothing.
     """
     packing = critic.packing
     for n in range(critic.order, 0, -1):
-        # 1. The last symbols of the n-grams that begin with the history's last n - 1 symbols: keys
-        #    are ascending and begin with the history, so these n-grams stand side by side.
+        # 1. The last symbols of the n-grams that begin with the history's last n - 1 symbols.
         keys = critic.orders[n - 1].keys
         history = (key & packing.mask(n)) >> packing.bits
         first_key = history << packing.bits
@@ -178,10 +174,7 @@ def rare_rows(
 def ratio_rows(
     critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]
 ) -> tuple[list[Row], list[Row]]:
-    r"""5-grams of the largest and of the smallest $P_{LM}(z_5 \mid z_{<5}) / P_{data}$.
-
-    deng2022 Tables 16 and 17; both have ``RATIOS`` rows of 5-grams that each side has ``MIN_COUNT``
-    times or more. ``log_ratio`` is in nats.
+    r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$.
 
     Args:
         critic: whose order and smoothing each side's own n-grams get.
@@ -229,10 +222,7 @@ class AttributionCritic(ReleasedCoreference):
     def describe(self, units: Sequence[Chain]) -> Mapping[str, Any]:
         """Details of the score for reports; empty where no chain was read.
 
-        Returns:
-            ``rare``, ``high``, ``low`` and ``gap``: rows of Tables 15, 16, 17 and 6;
-            ``rare_share``: improbable and all windows of ``real`` and ``judged`` texts;
-            ``articles``: the texts with the largest shares of improbable windows.
+        Nothing where no chain was read.
         """
         chains = [unit for unit in units if unit.valid and unit.symbols]
         if not chains or not self.held_out:
@@ -261,7 +251,6 @@ class AttributionCritic(ReleasedCoreference):
         if not with_text:
             return []
 
-        # long chains before short ones, then the most improbable first, then by id
         def rank(pair: tuple[PersonChain, np.ndarray]) -> tuple[bool, float, str]:
             unit, log_probs = pair
             improbable = float(np.mean(log_probs < self.threshold))
@@ -279,12 +268,7 @@ class AttributionCritic(ReleasedCoreference):
 
         Args:
             unit: the text's chain.
-            log_probs: of its symbols, nats, (symbols,).
-
-        Returns:
-            Rows of the symbol's half-open characters ``start`` and ``end``, the ``symbol``, its
-            ``log_probability``, ``bad`` where that is below the threshold, and then the likeliest
-            symbol ``best`` in its place with ``best_log_probability``.
+            log_probs: of its symbols, (symbols,).
         """
         keys = window_keys(self.read([unit]), self.packing)
         symbols = zip(unit.spans, unit.symbols, keys, log_probs, strict=True)

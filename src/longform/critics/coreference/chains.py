@@ -103,12 +103,7 @@ class GivenMentions:
 def root_offset(text: str, start: int, end: int) -> int:
     """The character offset of a mention's head word, without a parser.
 
-    It is the last word before a preposition, a comma or a clause: of "king" in "the old king of
-    France".
-
-    Args:
-        text: in which the mention stands.
-        start, end: half-open character offsets of the mention.
+    It is the last word before a preposition, a comma or a clause.
     """
     after_head = _AFTER_HEAD.search(text, start, end)
     if after_head and after_head.start() > start:
@@ -368,8 +363,7 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
     Args:
         documents: of a corpus.
         truth: ``mention_start``, ``mention_end`` and ``mention_person``, document after document,
-            (mentions,), and ``mention_start_lengths``, mentions of each, (documents,); where it has
-            the arrays of :func:`gold_chains` too, they give the persons' genders.
+            (mentions,), and ``mention_start_lengths`` (documents,); maybe chains.
 
     Raises:
         InputError: an array is missing, a span outside its text, or a truth of other documents.

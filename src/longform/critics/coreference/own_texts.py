@@ -7,9 +7,6 @@ from longform.documents import Document, Predictions
 
 
 def chains_by_rules(documents: Sequence[Document]) -> Predictions:
-    """Find persons by rules: predictions with each document's chain and the place of each mention.
-
-    Documents of all splits are read.
-    """
+    """Chains of the persons whom the rules find, with the place of each mention."""
     splits = sorted({document.split for document in documents})
     return rules.read(documents=documents, splits=splits)

@@ -22,9 +22,7 @@ class PersonChain(Chain):
 
 
 def person_chains(predictions: Predictions) -> list[PersonChain]:
-    """The chain of each document, from predictions of a reader of chains.
-
-    A chain's ``text`` is empty unless the reader was asked to keep texts.
+    """What the readers of chains wrote, with the texts where they kept them.
 
     Args:
         predictions: of :func:`longform.critics.coreference.chains.read_with`.

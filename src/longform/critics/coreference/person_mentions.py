@@ -41,8 +41,8 @@ def _genders_of(kind: str) -> Mapping[str, str]:
     return genders
 
 
-VOTES = _genders_of("pronouns")  # pronouns and titles that vote on an entity's type
-ADDRESS = _genders_of("address")  # forms of address
+VOTES = _genders_of("pronouns")
+ADDRESS = _genders_of("address")
 FIRST_NAMES = _genders_of("names")
 NOUNS = _genders_of("nouns")
 MALE_PRONOUNS = _LISTS["male_pronouns"]
@@ -165,8 +165,7 @@ class _Sentence:
     capitals_inside: Set[str]
 
     def candidates(self) -> list[Candidate]:
-        """Pronouns, names, nouns and groups in reading order; a group before its first name."""
-        # 1. Mentions of one person, or of a family: token by token, a name as a whole.
+        """Pronouns, names, nouns and groups in reading order."""
         singles: list[Candidate] = []
         clause = 0
         index = 0
@@ -180,7 +179,6 @@ class _Sentence:
                 subject = self._is_subject(candidate.token, after)
                 singles.append(replace(candidate, clause=clause, subject=subject))
             index = after
-        # 2. Groups of two of them; of equal starts the longer candidate comes first.
         everything = singles + self._groups(singles)
         return sorted(everything, key=lambda candidate: (candidate.start, -candidate.end))
 
@@ -258,10 +256,7 @@ class _Sentence:
         return end - first
 
     def _name_step(self, index: int) -> int:
-        """How many tokens from ``index`` on belong to the name before it.
-
-        That is 0 where the name ends, 2 for a particle with its word ("van Dyke"), else 1.
-        """
+        """By how many tokens a name before a token goes on: 0, 1, or 2 with a particle ("van")."""
         word = self.tokens[index].text
         has_next = index + 1 < len(self.tokens)
         if word == ".":
@@ -309,8 +304,7 @@ class _Sentence:
             return None
         if len(parts) == 1 and words[0] in ADDRESS and not titles:
             return None  # "Captain" alone
-        # 2. How sure it is that a person is named, and the gender; "the Millers" are several, with
-        #    "the" in the span, and are likely persons even where nothing else says so.
+        # 2. How sure it is that a person is named, and the gender; "the Millers" are several.
         before = self._word(first - 1).lower()
         following = self._word_behind_name(first + length)
         sure = STRONG if titles else self._evidence(words, before, following)
@@ -379,10 +373,7 @@ class _Sentence:
         return LIKELY
 
     def _noun(self, index: int) -> Candidate | None:
-        """The candidate of a noun for a person with its determiner ("the old king").
-
-        None where no determiner stands within ``NOUN_REACH`` words before it.
-        """
+        """A noun for a person with its determiner ("the old king"); None where it has none."""
         head = self.tokens[index]
         noun = head.text.lower()
         furthest = max(index - NOUN_REACH, 0)
@@ -408,9 +399,7 @@ class _Sentence:
         return None
 
     def _is_subject(self, first: int, after: int) -> bool:
-        """Whether a candidate is likely the subject of a clause.
-
-        It opens the clause, and is neither followed by "'s" nor a possessive itself.
+        """Whether a candidate opens a clause, and neither owns something nor is a possessive.
 
         Args:
             first: index of its first token.

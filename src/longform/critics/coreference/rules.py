@@ -64,11 +64,7 @@ class _Entity:
             self.sure = max(self.sure, mention.sure)
 
     def allows(self, gender: str | None) -> bool:
-        """Whether a mention of ``gender`` may be of the entity.
-
-        A mention of unknown gender always may. An entity of unknown gender is taken for one person,
-        so that no plural mention may be of it.
-        """
+        """Whether a mention of a gender may be of it; an entity of open gender is one person."""
         if gender is None:
             return True
         if self.gender is None:
@@ -161,11 +157,7 @@ class RuleResolver(_NameResolver):
         return None
 
     def _is_noun_again(self, candidate: Candidate, entity: _Entity) -> bool:
-        """Whether a noun mentions an entity again: "the king" after "a king" or "the king".
-
-        The noun must not stand with "a", and the earlier mention must be of the last few sentences,
-        with "a" or the same determiner.
-        """
+        """Whether a noun with a definite determiner was mentioned a few sentences back."""
         determiner, noun = candidate.words
         if determiner == "a":
             return False
@@ -199,7 +191,6 @@ class RuleResolver(_NameResolver):
         sentences_back = 0 if reflexive else self.sentences_back
         if last.sentence < pronoun.sentence - sentences_back or not entity.allows(pronoun.gender):
             return False
-        # no mention means a pronoun within itself, as in "his mother"
         if last.start <= pronoun.start < last.end:
             return False
         # "Ann saw her": an object is not the subject of its own clause, unless it is reflexive
@@ -325,7 +316,6 @@ def read(
         subject: gain of an antecedent that is a subject; 0 leaves recency alone, as the synthetic
             world's pronouns have it.
     """
-    # without a preference for subjects there is none for parallel ones
     resolver = RuleResolver(subject=subject, parallel=min(subject, RuleResolver.parallel))
     return read_with(
         resolver,
@@ -457,10 +447,7 @@ class FcorefResolver:
 def _mentions_of_clusters(
     text: str, clusters: Sequence[Sequence[tuple[int, int]]]
 ) -> list[Mention]:
-    """The mentions of clusters, in the order of their start.
-
-    A mention is named where it holds the head word of a likely person's name.
-    """
+    """Mentions by place; those that hold the head word of a person's name are named."""
     heads = []
     for candidate in candidates(text, persons.FIRST_NAMES):
         if candidate.kind == NAME and candidate.sure >= persons.LIKELY:

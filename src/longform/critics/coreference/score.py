@@ -154,7 +154,6 @@ def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStrea
     form_and_entity = np.empty((len(numbers), 2), dtype=np.int32)
     for symbol, number in numbers.items():
         form, entity = split_symbol(symbol)
-        # a new entity gets the next number from 0; the entry of None is not counted
         entity_number = entities.setdefault(entity, len(entities) - 1)
         form_and_entity[number] = forms.get(form, -1), entity_number
     # 3. Those of each token, and where its chain begins.
@@ -262,10 +261,7 @@ class _NgramScores(
         return person_chains(chains_by_rules(documents))
 
     def spans(self, document: Document, unit: Any, values: np.ndarray) -> Spans:
-        """The span of each symbol in ``document.text``.
-
-        A mention's is its head word or pronoun, a stop's the sentence that it opens.
-        """
+        """Of each mention its head word or pronoun; of a sentence's stop the whole sentence."""
         # chains are of texts without the blanks around them
         offset = len(document.text) - len(document.text.lstrip())
         sentence_ends = dict(sentences(document.text))
@@ -343,8 +339,7 @@ class _NgramScores(
         """
         packing = self.packing
         windows, window_counts = np.unique(keys, return_counts=True)
-        # 1. Windows by their length: shorter ones begin a chain. A key of n codes is at least
-        #    2^(bits (n - 1)), so ascending keys are sorted by length.
+        # 1. Windows by their length: shorter ones begin a chain.
         smallest_keys = [1 << (packing.bits * length) for length in range(packing.order)]
         first_of_length = np.searchsorted(windows, smallest_keys)
         full = slice(first_of_length[-1], None)
@@ -355,7 +350,6 @@ class _NgramScores(
         for n in range(packing.order - 1, 0, -1):
             shorter, suffix = np.unique(ngrams & packing.mask(n), return_inverse=True)
             orders.append(NgramCounts(ngrams, counts, suffix))
-            # raw counts are added up; without weights each distinct predecessor counts once
             weights = counts if self.raw else None
             summed = np.bincount(suffix, weights, len(shorter)).astype(np.int64)
             # n-grams that begin a chain have no predecessor, and keep their raw counts
@@ -399,7 +393,6 @@ class _NgramScores(
         """Log probability of each symbol of each chain, nats, (symbols,)."""
         tokens = self.read(self.judged(units))
         ends = np.cumsum(tokens.lengths)
-        # the slice is for no units at all, of which np.split makes one empty part
         return np.split(self.score_tokens(tokens), ends[:-1])[: len(units)]
 
     def sufficient_statistics(self, units: Sequence[Chain]) -> SufficientStatistics:
@@ -571,9 +564,8 @@ def absolute_discount(counts: np.ndarray) -> float:
 def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     """The discounts of one order for counts of 1, of 2, and of 3 or more.
 
-    $D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$, where $n_j$
-    distinct n-grams occur j times (Chen and Goodman 1998, eq. 26). ``FALLBACK`` where $n_1$, $n_2$
-    or $n_3$ is 0, or a discount is negative, which the first never is.
+    Chen and Goodman 1998, eq. 26. ``FALLBACK`` where a count of counts is missing, or a discount is
+    negative, which the first never is.
     """
     n1, n2, n3, n4 = (_num_with_count(counts, j) for j in (1, 2, 3, 4))
     if not (n1 and n2 and n3):

@@ -122,10 +122,7 @@ class BlockedEntityGrid(
 
 
 def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:
-    """One grid (BLOCK, columns) with the columns of all texts' blocks, text after text.
-
-    As entities they have no names.
-    """
+    """The columns of all texts as those of one."""
     cells = [np.zeros((BLOCK, 0), dtype=np.uint8)]
     for unit in units:
         cells.append(unit.cells)

@@ -72,7 +72,6 @@ class NeuralRanker(
             )
         from longform.critics.neural_ranker.train import fit  # here, since it brings torch along
 
-        # the first text validates, and every fifth one after it
         split_documents = []
         for number, document in enumerate(documents):
             split = "train" if number % VALIDATION_EVERY else "validation"

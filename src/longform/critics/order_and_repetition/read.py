@@ -61,10 +61,7 @@ def sentence_costs(
 
 
 def orders_of(document: Document, shuffles: int, seed: int) -> tuple[list[str], list[str]]:
-    """The sentences of a text, and texts of the same sentences in other orders.
-
-    The orders depend on the seed and the sentences alone: equal texts have equal ones.
-    """
+    """Sentences of a text, and the text in other orders; equal texts have equal ones."""
     sentences = sentence_texts(document.text)
     rng = generator(seed, "order and repetition", *sentences)
     return sentences, other_orders(sentences, shuffles, rng)
@@ -108,10 +105,7 @@ def costs_of_orders(
 
 
 def other_orders(sentences: Sequence[str], shuffles: int, rng: np.random.Generator) -> list[str]:
-    """At most ``shuffles`` different texts of the same sentences in random other orders.
-
-    Fewer where ``TRIES`` draws give no more: few sentences have few orders.
-    """
+    """Different texts of the same sentences in other orders, at most ``shuffles``."""
     original = " ".join(sentences)
     texts: dict[str, None] = {}  # a set that remembers the order of drawing
     for _ in range(TRIES):
@@ -138,8 +132,7 @@ def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> li
         for start, stop, _ in windows(len(row), size):
             pieces.append(tuple(row[start:stop]))
     readings = iter(reader.read(pieces))
-    # 2. Windows overlap: each scores its tokens from ``scored`` on, and the earlier ones are
-    #    context. Its first reading is of token start + 1, so that of ``scored`` has this index.
+    # 2. A window's first reading is of its token start + 1; it gives those from ``scored`` on.
     nats = []
     for row in rows:
         parts = []
@@ -150,16 +143,7 @@ def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> li
 
 
 def _by_sentence(nats: np.ndarray, sentences: Sequence[str], tokenizer: Any) -> np.ndarray:
-    """Mean nats of the tokens that end in each sentence; nan for a sentence without a token.
-
-    Args:
-        nats: of the scored tokens of the text, (tokens,).
-        sentences: of the text, joined by blanks.
-        tokenizer: of the model.
-
-    Returns:
-        float64 (sentences,).
-    """
+    """Mean nats of the tokens that end in each sentence; nan for a sentence without a token."""
     encoded = tokenizer(
         " ".join(sentences), add_special_tokens=False, verbose=False, return_offsets_mapping=True
     )

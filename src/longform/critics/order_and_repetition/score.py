@@ -34,11 +34,10 @@ class TextMeasures(Unit):
     """Measures of one text, each larger where the text is better; nan where it has none.
 
     Attributes:
-        own_order: mean surprisal of shuffles of its sentences minus its own, nats a token.
-        fluency: minus its mean surprisal, nats a token.
-        mild_worst_sentence: minus the mean surprisal of its most surprising sentence after the
-            first, nats a token.
-        new_grams: share of its word 4-grams that are new in the text where they stand.
+        own_order: nats a token that shuffles of its sentences cost more than the text.
+        fluency: minus the nats a token.
+        mild_worst_sentence: minus the nats a token of the dearest sentence behind the first.
+        new_grams: share of word 4-grams that were not said before in the text.
     """
 
     own_order: float
@@ -89,9 +88,8 @@ class OrderAndRepetition(
     def with_stored_reference(self) -> Self:
         """The critic with stored measures of real texts in place of fitted ones.
 
-        SmolLM2-135M-Instruct (4 bits) read the texts, which are people's summaries of news and
-        short stories (``reference.json``). ``fit`` is better where real texts of the judged kind
-        are at hand, and needed for another model, whose nats are others.
+        They are summaries of news and short stories (``reference.json``). Where real texts of the
+        same kind are at hand, ``fit`` is better; nats of another model need it.
         """
         values = read_json(STORED_REFERENCE)["values"]
         reference = {}
@@ -178,11 +176,7 @@ class OrderAndRepetition(
 
 
 def measures_of_costs(document: Document, costs: "SentenceCosts") -> TextMeasures:
-    """The measures of one text, from its surprisal under a language model.
-
-    ``own_order`` is missing (nan) without shuffles, ``mild_worst_sentence`` without a second
-    sentence.
-    """
+    """Measures of one text from what it costs a language model."""
     own_order = worst_sentence = np.nan
     if len(costs.shuffled):
         own_order = costs.shuffled.mean() - costs.original
@@ -201,8 +195,7 @@ def measures_of_costs(document: Document, costs: "SentenceCosts") -> TextMeasure
 def quantiles(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """The quantile of each value among real texts, float64 (texts,), in (0, 1).
 
-    It is the share of texts below, and half of those equal; the text itself counts as one of them.
-    A missing value (nan) has the middle, 0.5.
+    The text itself counts as one of them. A value that is missing has the middle.
 
     Args:
         values: of a measure, float64 (texts,).

@@ -131,13 +131,7 @@ class CalibrationError(SumScored, better="lower"):
         return np.moveaxis(by_bin, -2, 0)
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """Details of the score for the reliability diagram.
-
-        Returns:
-            ``bins``: low end, high end, sections, sum of confidence and correct sections of each
-            bin with sections; ``share_over_90``: share of sections with a confidence above
-            ``CERTAIN``; ``expected_by_chance``: the error of a calibrated reader.
-        """
+        """Bins of the reliability diagram, the share of certain sections, the error by chance."""
         statistics = self.sufficient_statistics(units)
         by_bin = self._bins(statistics.values.sum(axis=0))
         sections, confidence, _ = by_bin
@@ -238,8 +232,8 @@ class CorrectedTitleCritic(SectionOrder):
     def _weights(self) -> np.ndarray:
         """Parameters of the Dirichlets of the channel's rows, (gold titles, predicted titles).
 
-        They are the confusion counts, and in each row ``PSEUDO_SECTIONS`` more, which are divided
-        as the errors of all titles are: titles with few sections borrow the others' profile.
+        Returns:
+            Weights of predicted titles for each gold title, (titles, titles).
         """
         counts = self.confusion_counts
         num_titles = len(counts)
@@ -281,18 +275,12 @@ class CorrectedTitleCritic(SectionOrder):
         return perplexity(logprob, counts.sum(axis=(-2, -1)))
 
     def corrected_table(self) -> np.ndarray:
-        r"""The table of corrected log-probabilities of transitions, float64 (states, states), nats.
-
-        $\tilde L = C^{-1} L C^{-\top}$.
-        """
+        r"""$\tilde L = C^{-1} L C^{-\top}$, float64 (states, states), nats."""
         left = np.linalg.solve(self.channel, self.log_transitions)
         return np.linalg.solve(self.channel, left.T).T
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """The counts behind the channel, and whether errors are few enough to be corrected.
-
-        ``reliable`` is true where at most a share ``RELIABLE`` of validation sections is misread.
-        """
+        """What the channel rests on, and whether so few errors can be corrected."""
         sections_of_title = self.confusion_counts.sum(axis=1)
         sections = float(self.confusion_counts.sum())
         errors = sections - float(np.trace(self.confusion_counts))

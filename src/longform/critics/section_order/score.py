@@ -37,10 +37,9 @@ class TitledArticle(Chain):
 
     Attributes:
         gold: its own titles, None where a section has none.
-        log_posterior: a title classifier's log-probability of each title, nats, (sections, titles);
-            (0, 0) where no classifier read it.
-        title_names: the titles that are the columns of ``log_posterior``.
-        confidence: probability of each predicted title, (sections,).
+        log_posterior: of each title of a reader, (sections, titles); nothing where none was read.
+        title_names: of the columns of ``log_posterior``.
+        confidence: of each predicted title, (sections,).
     """
 
     gold: tuple[str | None, ...] = ()
@@ -173,9 +172,7 @@ class SectionOrder(
         return [self.names.index(name) for name in names]
 
     def exact_latent_ppl(self) -> float | None:
-        r"""The Latent PPL that the known process of synthetic text has under this critic.
-
-        None without a known process, or where the critic lacks one of its titles.
+        r"""The synthetic process's own value under this critic; None without a known process.
 
         $\exp(-\sum_{ab} v_a P_{ab} \log P_c(b|a) / \sum_a v_a)$, where $v = e_0 (I - Q)^{-1}$ are
         the expected visits of begin and of each title.
@@ -215,7 +212,6 @@ def own_titles(document: Document) -> TitledArticle:
 def _repeats_improbably(chain: Chain, log_probs: np.ndarray) -> bool:
     """Whether a title follows itself although that is improbable in real text."""
     improbable = log_probs[1:] < np.log(markov_chain.FAILURE_PROBABILITY)
-    # log_probs begins with the transition to the first title, and may end with that to the end
     for (earlier, later), failed in zip(pairwise(chain.symbols), improbable, strict=False):
         if earlier == later and failed:
             return True
@@ -318,9 +314,7 @@ AnyTitleCritic = TypeVar("AnyTitleCritic", bound=SectionOrder)
 def with_validated_delta(
     kind: type[AnyTitleCritic], real: Predictions, deltas: Sequence[float]
 ) -> AnyTitleCritic:
-    """A critic, not yet fitted, with the delta of lowest Latent PPL on validation texts.
-
-    The delta is chosen on *predicted* titles for every class, whichever titles that itself judges.
+    """A critic with the delta of lowest Latent PPL on the *predicted* validation titles.
 
     Args:
         kind: the critic's class.
@@ -358,11 +352,7 @@ random_titles = partial(with_validated_delta, RandomTitleCritic)
 
 
 def units_from_predictions(predictions: Predictions) -> list[TitledArticle]:
-    """The article of each document, from predictions of section titles.
-
-    Args:
-        predictions: of :func:`longform.critics.section_order.read.read`.
-    """
+    """One unit per document of section-title predictions."""
     predicted_names = predictions.arrays["symbol_names"].tolist()
     # the last one, which index -1 takes, is that of a section without a title
     gold_names = [*predictions.arrays["gold_names"].tolist(), None]

@@ -108,11 +108,7 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
     def value(self, item: ReadItem, operand: RegionValue) -> float:
         """The number that stands for a region in a formula: its bits by the suite's metric.
 
-        Args:
-            item: whose region it is.
-            operand: condition and number of the region, as the formula names them.
-
-        Raises InputError: a region without tokens, which has a sum (0) but no other metric.
+        Raises InputError: a region without tokens, of which only the sum is known.
         """
         bits = item.bits(operand.condition, operand.region)
         if not len(bits) and item.metric != "sum":

@@ -150,7 +150,6 @@ def _sum(wide):
     Returns:
         float64.
     """
-    # partial sums of LANES lanes, then halves of these
     row, parts = wide
     for part in range(1, len(parts)):
         for lane in range(LANES):

@@ -42,8 +42,8 @@ def read(
         documents: of any splits.
         reader: a topic model, the folder of one, or a reader that has one.
         splits: whose documents are read.
-        predictions: ``proportions``, ``paths`` or ``completion``, as in the module's docstring.
-        keep_text: whether the texts are written beside the predictions, for lists of outliers.
+        predictions: one of the module's three.
+        keep_text: beside the predictions, for lists of outliers with their documents.
 
     Raises:
         ConfigError: there are no such predictions.
@@ -244,12 +244,7 @@ def _excerpt(document: Document, spans: Sequence[Span]) -> Document:
 
 
 def _word_spans(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The span in the text of each white-space token of some sentences.
-
-    Args:
-        text: the whole text.
-        spans: of the sentences in it.
-    """
+    """Where the white-space tokens of some sentences stand in the text."""
     word_spans = []
     for start, end in spans:
         for match in re.finditer(r"\S+", text[start:end]):

@@ -74,13 +74,11 @@ class PageIndex:
     Everything is memory-mapped. The weights are bm25s's (method "lucene", float32), bit by bit.
 
     Attributes:
-        names: the number of a page, by the words of its title.
-        words: the number of a word, its "column".
-        starts: first posting of each word, int64 (words + 1,).
-        most: largest weight of each word on any page, float32 (words,).
-        postings: numbers of the pages that have each word, ascending, word after word, int32
-            (postings,).
-        weights: BM25 weight of the word on each of these pages, float32 (postings,).
+        names: numbers of pages by the words of their title.
+        words: numbers of words ("columns").
+        starts: first posting of each word, (words + 1,) int64.
+        most: largest weight of each word, (words,) float32.
+        postings, weights: pages that have each word, in order, and its weight there.
     """
 
     FILES = (
@@ -179,8 +177,7 @@ class PageIndex:
             saturation = np.repeat(saturation, sizes[part])
             part_weights = (idf32[columns] * (times / (saturation + times))).astype(np.float32)
             np.maximum.at(largest, columns, part_weights)
-            # 4. Sorted by word, each after the postings that its word has already: ``first`` is
-            #    where a word's run begins in the sorted part.
+            # 4. Sorted by word, each behind the postings that its word has already.
             rows = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), sizes[part])
             order = np.argsort(columns, kind="stable")
             distinct, first, counts = np.unique(
@@ -253,15 +250,11 @@ class PageIndex:
         return float(self._scores(query, likeliest).min())
 
     def _scores(self, query: Sequence[int], pages: np.ndarray) -> np.ndarray:
-        """The BM25 scores of some pages, float32 (pages,).
-
-        They are summed in the order of the query's words, in float32, as bm25s does.
-        """
+        """Of some pages; summed in the claim's order, in float32, as bm25s does."""
         scores = np.zeros(len(pages), np.float32)
         for column in query:
             span = slice(self.starts[column], self.starts[column + 1])
             postings, weights = self.postings[span], self.weights[span]
-            # where each page stands among the word's postings, if it does
             rows = np.minimum(np.searchsorted(postings, pages), len(postings) - 1)
             scores += np.where(postings[rows] == pages, weights[rows], np.float32(0))
         return scores
@@ -278,9 +271,8 @@ def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile
 class TitlesAndBm25:
     """Retrieval of pages for a claim: by titles in it, then by BM25.
 
-    BM25's pages count only if the claim has all words of their title. The title filter is
-    Hanselowski et al.'s (a bracket at a title's end is left out); they ask the live
-    search of Wikipedia where this asks BM25 over the pages' titles and texts.
+    The title filter is Hanselowski et al.'s (a bracket at a title's end is left out); they ask the
+    live search of Wikipedia where this asks BM25 over the pages' titles and texts.
 
     Attributes:
         pages: what is searched.
@@ -296,10 +288,7 @@ class TitlesAndBm25:
         return PageIndex(self.pages.folder)
 
     def pages_for(self, claim: str) -> list[str]:
-        """The titles of the pages to search for a claim, at most ``limit``.
-
-        First those in the claim, longest first, without titles inside longer ones; then BM25's.
-        """
+        """Titles in the claim, longest first, a title inside a longer one left out; then BM25's."""
         tokens = words(claim)
         titles = self._titles_in(tokens)
         if len(titles) < self.limit and len(self.pages):
@@ -494,7 +483,6 @@ def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE
     """
     if not len(lines):
         return Verdict()
-    # the best line for each label; columns 0 and 1 are SUPPORTED and REFUTED
     best = probabilities.argmax(0)
     support = float(probabilities[best[0], 0])
     refutation = float(probabilities[best[1], 1])

@@ -99,12 +99,7 @@ def _unpacked(text: str) -> Evidence:
 
 
 def units_from_predictions(predictions: Predictions, prefix: str = "") -> list[CheckedText]:
-    """The verdicts on each text, from predictions of :func:`checks_to_predictions`.
-
-    Args:
-        predictions: with ragged ``label`` and ``evidence``.
-        prefix: of these arrays' names; ``true_`` gives planted labels in place of verdicts.
-    """
+    """Inverse of :func:`checks_to_predictions`; under ``true_`` stand the known labels."""
     units = []
     for unit, split, indices, texts in predictions.rows(f"{prefix}label", f"{prefix}evidence"):
         labels = tuple(LABELS[index] for index in indices.tolist())

@@ -414,7 +414,6 @@ def text_verdicts(
     for document in documents:
         title = document.sections[0].title or ""
         claims.append(claims_of(document.text, title, SPLITTERS[splitter]))
-    # 2. All are judged at once: the checker remembers their verdicts.
     verifiable = []
     for text_claims in claims:
         verifiable += [claim.text for claim in text_claims if claim.verifiable]

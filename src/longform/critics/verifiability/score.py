@@ -33,7 +33,6 @@ def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
     """
     labels: list[str] = []
     seen = set()
-    # not strict: the text may have more sentences than count
     for label, evidence in zip(unit.labels[:sentences], unit.evidence, strict=False):
         repeated = unique and (label, evidence) in seen
         labels.append(NEI if repeated else label)
@@ -76,8 +75,8 @@ class SupportedPerGeneration(
     Missing sentences count against a text.
 
     Attributes:
-        unique: whether a repeated label with the same evidence counts as not enough information.
-        sentences: k, how many sentences of a text are judged.
+        unique: whether a repeated label with the same evidence says nothing.
+        sentences: k.
     """
 
     unique: bool = False
@@ -131,10 +130,7 @@ class SupportedPerVerified(_CheckerCritic):
     sentences: int = SENTENCES
 
     def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
-        """A row a text: ``supported`` and ``verified`` sentences, their ``share``, ``generations``.
-
-        A generation without verified sentences is ``excluded``.
-        """
+        """Supported and verified sentences; a generation without verified ones is excluded."""
         rows = []
         for unit in units:
             labels = labels_of(unit, self.sentences, self.unique)

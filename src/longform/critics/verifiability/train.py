@@ -70,9 +70,7 @@ class Vocabulary:
         return cls({word: number for number, word in enumerate(words, len(SHAPES))})
 
     def read(self, text: str, title: frozenset[str]) -> tuple[list[int], list[str]]:
-        """The ids and the lower-case words of a text, cut at ``MOST_WORDS``.
-
-        A capital makes a name of any word but a frequent one that opens the text.
+        """Ids and lower-case words of a text, cut at ``MOST_WORDS``.
 
         Args:
             text: a claim or sentence.
@@ -94,7 +92,7 @@ class Vocabulary:
 
 
 class DecomposableAttention(nn.Module):
-    """A network that labels pairs of claim and sentence (Parikh et al. 2016; module's docstring).
+    """See the module's text.
 
     Args:
         symbols: number of word ids.
@@ -122,8 +120,7 @@ class DecomposableAttention(nn.Module):
 
         Args:
             claim, sentence: ids, (pairs, words of each side), 0 beyond a text's end.
-            equal: whether a word of the claim is one of the sentence, bool (pairs, words of the
-                claim, words of the sentence).
+            equal: which words are equal, bool (pairs, words, words).
 
         Returns:
             (pairs, 3).
@@ -131,8 +128,7 @@ class DecomposableAttention(nn.Module):
         in_claim, in_sentence = claim > 0, sentence > 0
         a = self._states(claim, equal.any(2))
         b = self._states(sentence, equal.any(1))
-        # 1. Attend: each word of one side to the words of the other. beta has for each word of the
-        #    claim what it attends to in the sentence, alpha the reverse.
+        # 1. Attend: each word of one side to the words of the other.
         similarity = self.attend(a) @ self.attend(b).transpose(1, 2) / a.shape[-1] ** 0.5
         scores = similarity + self.equal * equal
         beta = _weights(scores, in_sentence[:, None]) @ b
@@ -170,10 +166,7 @@ class TrainedEntailment:
     vocabulary: Vocabulary
 
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """Probabilities of ``LABELS``, float64 (pairs, 3).
-
-        A pair with a side without words is not enough information with probability 1.
-        """
+        """See :class:`Entailment`; without words it is not enough information for certain."""
         probabilities = np.zeros((len(pairs), len(LABELS)))
         probabilities[:, LABELS.index(NEI)] = 1.0
         # 1. Pairs with words on both sides, sorted by the sentence's length, which saves padding.
@@ -205,10 +198,7 @@ Encoded = tuple[list[int], list[int], list[tuple[int, int]]]
 
 
 def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
-    """A pair as ids of both sides, and the positions of equal words.
-
-    Words of the page's title have an id of their own on both sides.
-    """
+    """A pair as a network reads it; both sides know the page's title."""
     title = frozenset(word.lower() for word in WORD.findall(pair.title))
     claim, claim_words = vocabulary.read(pair.claim, title)
     sentence, sentence_words = vocabulary.read(pair.sentence, title)
@@ -361,9 +351,7 @@ def brought_entailment(folder: Path) -> Entailment:
 
 
 def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
-    """For each of ``LABELS`` the column of the model's output, None where it has none.
-
-    Two labels are MiniCheck's: not supported, which is not enough information, and supported.
+    """Which column of the model's output is which label.
 
     Raises ConfigError: labels that are neither two nor named like the three.
     """
