@@ -23,7 +23,7 @@ import numpy as np
 import yaml
 
 from longform.documents import Corpus, Document, Predictions
-from longform.errors import ArtefactError, InputError
+from longform.errors import ArtefactError, BadInput, InputError, short_repr
 from longform.files.arrays import save_arrays
 from longform.files.opening import json_file, read_text, records
 from longform.files.yaml_dialect import YamlReader
@@ -367,6 +367,33 @@ def load_fitted(
     if not isinstance(record, dict):
         raise ArtefactError(f"{record_path}: not an object; {what} is trained anew by its stage")
     return read_arrays(arrays_path), record
+
+
+@contextmanager
+def trained_files(folder: Path | str, what: str, *more: type[Exception]) -> Iterator[None]:
+    """Turn what damaged files of a trained model raise in the ``with`` block into a sentence.
+
+    The files can be cut, of another format, or of two models whose names and shapes do not fit.
+
+    Args:
+        folder: of the model.
+        what: names the model in the sentence.
+        more: what else the block's readers raise on such files: ``SafetensorError``, and
+            ``RuntimeError`` of ``load_state_dict``.
+
+    Raises:
+        ArtefactError: the block raised one of these errors.
+    """
+    try:
+        yield
+    except BadInput:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError, *more) as error:
+        reason = short_repr(str(error).partition("\n")[0])
+        raise ArtefactError(
+            f"{folder}: its files are damaged or not of one {what} ({type(error).__name__}: "
+            f"{reason}); remove the folder and train it again"
+        ) from error
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> int:

@@ -23,6 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from longform.errors import ArtefactError, ConfigError, InputError
+from longform.files.artefacts import trained_files
 from longform.hsmm.compiled import ROWS_PER_BLOCK, Tables, Workspace, blocks_of, log_partitions
 
 FORMAT = "longform semi-Markov 2"
@@ -208,22 +209,23 @@ class SemiMarkovLM:
             raise ArtefactError(
                 f"{where}: format is not {FORMAT!r}; point to a semi-Markov model or retrain"
             )
-        num_states = config["num_states"]
-        num_ngrams = len(arrays["keys"])
-        shapes = {
-            "transitions": (num_states, num_states),
-            "joint": (num_ngrams, num_states),
-            "starts": (config["max_duration"] + 1,),  # rows at which each length begins
-        }
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape:
-                raise ArtefactError(
-                    f"{where}: {name} is {arrays[name].shape}, allowed {shape}; retrain it"
-                )
-        ngrams = NgramTable(
-            tuple(config["tokens"]), arrays["keys"], arrays["starts"], arrays["dropped"]
-        )
-        return cls(ngrams, arrays["transitions"], arrays["joint"], config["facts"])
+        with trained_files(folder, "semi-Markov model"):
+            num_states = config["num_states"]
+            num_ngrams = len(arrays["keys"])
+            shapes = {
+                "transitions": (num_states, num_states),
+                "joint": (num_ngrams, num_states),
+                "starts": (config["max_duration"] + 1,),  # rows at which each length begins
+            }
+            for name, shape in shapes.items():
+                if arrays[name].shape != shape:
+                    raise ArtefactError(
+                        f"{where}: {name} is {arrays[name].shape}, allowed {shape}; retrain it"
+                    )
+            ngrams = NgramTable(
+                tuple(config["tokens"]), arrays["keys"], arrays["starts"], arrays["dropped"]
+            )
+            return cls(ngrams, arrays["transitions"], arrays["joint"], config["facts"])
 
 
 def _inverse(cumulated: np.ndarray, uniforms: np.ndarray) -> np.ndarray:

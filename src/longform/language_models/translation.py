@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
@@ -20,6 +21,7 @@ from torch.nn.functional import cross_entropy, linear, scaled_dot_product_attent
 
 from longform.documents import Document
 from longform.errors import BadInput
+from longform.files.artefacts import read_json, trained_files
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import padded
 from longform.statistics.random_streams import derived_seed
@@ -331,18 +333,20 @@ class TrainedTranslator:
         """Load a translator that :meth:`save` wrote, on the CPU.
 
         Raises:
-            BadInput: a file is missing.
+            BadInput: a file is missing or damaged, or they are not of one translator.
         """
         for name in ("model.safetensors", "translator.json", "tokenizer.json"):
             if not (folder / name).is_file():
                 raise BadInput(
                     f"{folder}: no {name}; a translator is a folder that its training wrote"
                 )
-        record = json.loads((folder / "translator.json").read_text())
-        subwords = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        network = NETWORKS[record["kind"]](Shape(**record["shape"]), subwords.get_vocab_size())
-        network.load_state_dict(load_file(folder / "model.safetensors"))
-        return cls(record["kind"], network.eval(), subwords)
+        with trained_files(folder, "translator", SafetensorError, RuntimeError):
+            # An unreadable tokenizer would raise Exception itself; cut JSON does not.
+            subwords = Tokenizer.from_str(json.dumps(read_json(folder / "tokenizer.json")))
+            record = json.loads((folder / "translator.json").read_text(encoding="utf-8"))
+            network = NETWORKS[record["kind"]](Shape(**record["shape"]), subwords.get_vocab_size())
+            network.load_state_dict(load_file(folder / "model.safetensors"))
+            return cls(record["kind"], network.eval(), subwords)
 
 
 def fit(

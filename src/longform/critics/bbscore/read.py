@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from longform.documents import Document, Predictions, ragged
 from longform.errors import ArtefactError, InputError
+from longform.files.artefacts import read_json, trained_files
 from longform.language_models.sentence_features import (
     ENCODER,
     KeptFeatures,
@@ -71,15 +73,24 @@ def open_bridge(folder: Path) -> TrainedBridge:
             f"{folder}: no bridge.json; the reader must be a folder that bbscore trained; "
             "train it first"
         )
-    record = json.loads((folder / "bridge.json").read_text(encoding="utf-8"))
+    record = read_json(folder / "bridge.json")
     if not (folder / ENCODER).is_dir():
         raise ArtefactError(
             f"{folder} reads features of {folder / ENCODER}, which is not there; "
             "run its train stage again"
         )
+    with trained_files(folder, "Brownian bridge", SafetensorError, RuntimeError):
+        heads = _opened_heads(folder, record["heads"])
+        splitter = record["splitter"]
+    frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
+    return TrainedBridge(heads, frozen, splitter)
+
+
+def _opened_heads(folder: Path, names: Sequence[str]) -> dict[str, torch.nn.Module]:
+    """The heads of these names, from the weights that stand together in one file."""
     weights = load_file(folder / "heads.safetensors")
     heads = {}
-    for name in record["heads"]:
+    for name in names:
         # 1. The weights of this head, under the names of its modules.
         prefix = f"{name}/"
         state = {}
@@ -91,8 +102,7 @@ def open_bridge(folder: Path) -> TrainedBridge:
         latent = state["5.weight"].shape[0]
         heads[name] = bridge_head(features, hidden, latent).eval()
         heads[name].load_state_dict(state)
-    frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
-    return TrainedBridge(heads, frozen, record["splitter"])
+    return heads
 
 
 def read(

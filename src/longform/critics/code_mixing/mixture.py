@@ -9,7 +9,7 @@ import numpy as np
 
 from longform.documents import Document
 from longform.errors import InputError
-from longform.files.artefacts import load_fitted, save_fitted
+from longform.files.artefacts import load_fitted, save_fitted, trained_files
 
 TARGET = "target"  # title of the section of a translation, where a document also holds its source
 TOP_WORDS = 20  # per language (Table 10)
@@ -59,7 +59,9 @@ class LanguageModel:
     def load(cls, folder: Path | str) -> "LanguageModel":
         """Read what :meth:`save` wrote. Raises ArtefactError: no such model."""
         arrays, record = load_fitted(folder, "languages", "a language model")
-        return cls(tuple(record["vocabulary"]), arrays["phi"], arrays["alpha"], record["facts"])
+        with trained_files(folder, "language model"):
+            vocabulary = tuple(record["vocabulary"])
+            return cls(vocabulary, arrays["phi"], arrays["alpha"], record["facts"])
 
 
 def words_of(document: Document) -> list[str]:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from longform.documents import Document, Predictions, in_splits
 from longform.errors import ArtefactError, ConfigError
-from longform.files.artefacts import read_json
+from longform.files.artefacts import read_json, trained_files
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
 from longform.language_models.sentence_features import (
     ENCODER,
@@ -176,10 +177,12 @@ def open_ranker(folder: Path) -> TrainedRanker:
             f"{folder} reads features of {folder / ENCODER}, which is not there; "
             "run its train stage again"
         )
-    network = RankerNetwork(**record["shape"])
-    network.load_state_dict(load_file(folder / "ranker.safetensors"))
+    with trained_files(folder, "neural ranker", SafetensorError, RuntimeError):
+        network = RankerNetwork(**record["shape"])
+        network.load_state_dict(load_file(folder / "ranker.safetensors"))
+        splitter = record["splitter"]
     frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
-    return TrainedRanker(network.eval(), frozen, record["splitter"])
+    return TrainedRanker(network.eval(), frozen, splitter)
 
 
 def fit(

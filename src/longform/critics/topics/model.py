@@ -15,7 +15,7 @@ import numpy as np
 
 from longform.documents import Document
 from longform.errors import ConfigError, InputError
-from longform.files.artefacts import load_fitted, save_fitted
+from longform.files.artefacts import load_fitted, save_fitted, trained_files
 
 COMMON = 3  # ours: occurrences that a word needs where a topic model is fitted to few texts
 
@@ -309,9 +309,10 @@ class TopicModel:
         Raises ArtefactError: no such folder, or damaged files.
         """
         arrays, record = load_fitted(folder, "topics", "a topic model")
-        vocabulary = tuple(record["vocabulary"])
-        history = tuple(Progress(**step) for step in record["history"])
-        return cls(vocabulary, **arrays, history=history, facts=record["facts"])
+        with trained_files(folder, "topic model"):
+            vocabulary = tuple(record["vocabulary"])
+            history = tuple(Progress(**step) for step in record["history"])
+            return cls(vocabulary, **arrays, history=history, facts=record["facts"])
 
 
 def check_sizes(topics: int, terms: int) -> None:

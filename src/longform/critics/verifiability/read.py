@@ -5,7 +5,6 @@ opening pronoun, or determiner with its noun, replaced by the page's title; more
 verifiable. Beside the verdicts stand planted truth and the counts of Table 4.
 """
 
-import json
 import math
 import re
 from collections import Counter
@@ -35,6 +34,7 @@ from longform.datasets.fever import claims_of as known_claims
 from longform.decoding.continuations import CONTINUATION
 from longform.documents import Document, Predictions
 from longform.errors import ArtefactError, InputError
+from longform.files.artefacts import read_json, trained_files
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.paragraphs import from_lines, single_spaced
 from longform.text.rendering import TokenText
@@ -206,9 +206,11 @@ def open_checker(folder: Path) -> Checker:
         raise ArtefactError(
             f"{folder}: no {' and '.join(missing[:2])}; name a folder that verifiability trained"
         )
-    record = json.loads((folder / "checker.json").read_text(encoding="utf-8"))
-    pages = PageFile(folder)
-    return Checker(pages, selector(pages, record), open_entailment(folder, record), record)
+    record = read_json(folder / "checker.json")
+    with trained_files(folder, "fact checker"):
+        pages = PageFile(folder)
+        choose = selector(pages, record)
+    return Checker(pages, choose, open_entailment(folder, record), record)
 
 
 @dataclass(frozen=True)

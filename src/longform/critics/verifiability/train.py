@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
@@ -31,6 +32,7 @@ from longform.critics.verifiability.checks import LABELS, NEI, REFUTED, SUPPORTE
 from longform.datasets.fever import FeverClaim, Line, claims_of, pages_in, pages_of
 from longform.documents import Document, grouped
 from longform.errors import ConfigError, InputError
+from longform.files.artefacts import trained_files
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
 from longform.language_models.device import placed
@@ -378,12 +380,17 @@ def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
     Args:
         folder: of the checker.
         record: settings of the checker, with those that :meth:`Entailment.save` returned.
+
+    Raises:
+        ArtefactError: its files are damaged.
     """
     if (folder / BROUGHT).is_dir():
         return brought_entailment(folder / BROUGHT)
-    network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
-    network.load_state_dict(load_file(folder / TRAINED))
-    return TrainedEntailment(placed(network.eval()), Vocabulary.of(record["words"]))
+    with trained_files(folder, "fact checker", SafetensorError, RuntimeError):
+        network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
+        network.load_state_dict(load_file(folder / TRAINED))
+        vocabulary = Vocabulary.of(record["words"])
+    return TrainedEntailment(placed(network.eval()), vocabulary)
 
 
 Labelled = tuple[Pair, str]
