@@ -196,7 +196,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); {AGAIN}")
     try:
         return AutoTokenizer.from_pretrained(**source(folder), trust_remote_code=False)
-    except (OSError, ValueError) as error:
+    except UNREADABLE as error:
         raise BadInput(
             f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path"
         ) from error
