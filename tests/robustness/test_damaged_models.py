@@ -115,5 +115,5 @@ def test_a_fit_without_its_vocabulary_or_arrays_is_one_sentence(tmp_path, kind, 
 def test_other_errors_and_sentences_of_our_own_pass(tmp_path):
     with pytest.raises(ZeroDivisionError), trained_files(tmp_path, "model"):
         raise ZeroDivisionError
-    with pytest.raises(ArtefactError, match="^ours$"), trained_files(tmp_path, "model"):
+    with pytest.raises(ArtefactError, match=r"^ours$"), trained_files(tmp_path, "model"):
         raise ArtefactError("ours")
