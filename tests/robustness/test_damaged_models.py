@@ -34,7 +34,8 @@ def sections(folder):
     """What stands before the weights of a critic of sentences."""
     (folder / ENCODER).mkdir()
     (folder / "bridge.json").write_text(json.dumps({"heads": ["h"], "splitter": "rules"}))
-    (folder / "ranker.json").write_text(json.dumps({"shape": {}, "splitter": "rules"}))
+    shape = {"features": 2, "sentence": 2, "pair": 2}
+    (folder / "ranker.json").write_text(json.dumps({"shape": shape, "splitter": "rules"}))
 
 
 def cut(path):
