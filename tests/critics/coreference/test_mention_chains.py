@@ -365,3 +365,11 @@ def test_an_article_has_its_text_and_marks_every_symbol_after_a_readout():
         text[m["start"] : m["end"]] in {"", "Lee", "Reed", "He", "her", "She", "him"}
         for m in article["marks"]
     )
+
+
+@pytest.mark.parametrize(("order", "most_forms"), [(2, 715_827_882), (8, 14)])
+def test_keys_of_62_bits_hold_so_many_forms(order, most_forms):
+    assert score.Packing(order, most_forms, 1).bits == 62 // order
+    refuses(f"at order {order} need", score.Packing, order, most_forms + 1, 1)
+    for other in (1, 9):
+        refuses("an order of 2 to 8", score.Packing, other, 1, 1)
