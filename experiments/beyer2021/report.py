@@ -24,20 +24,27 @@ from longform_lab.reporting.printed import Printed
 
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 REPLACED = "connective_*_as_*"  # names of suites
-FEW = 30  # texts below which a row's intervals are to be read
-ROOM = 0.6  # of a row of the sweep that the marks of its models take
+FEW = 30  # with fewer texts than this a note asks to read the intervals
+ROOM = 0.6  # share of a row's height that the marks of its models take
 MARKERS = "osD^vPX"
 SPEAKERS = "[SEP]"  # a mark of a change of speaker
 LESS, MORE = "predicted less surprising", "predicted more surprising"
 
 
 def accuracies(inputs: ReportInputs, caption: str, tasks: Sequence[str], note: str = "") -> Table:
-    """Models by suites; the paper's tables but one.
+    """A table of accuracies: a row for each model, a column for each suite.
 
-    Beneath them stand the printed rows of models that are not here.
+    Printed numbers of models that we do not have are in rows below.
+
+    Args:
+        inputs: the records.
+        caption: the table's heading.
+        tasks: names and patterns of suites.
+        note: one more note.
     """
 
     def printed_labels(number: Printed) -> tuple[str, str] | None:
+        """Row and column of a printed number; None for other numbers than accuracies."""
         where = number.where or {}
         if where.get("metric") != "accuracy":
             return None
@@ -85,10 +92,7 @@ def _accuracies(inputs: ReportInputs, *tasks: str) -> Results:
 
 
 def table_4(inputs: ReportInputs, systems: Sequence[str]) -> Table:
-    """Explicit connectives: a row for each connective and sense.
-
-    A column for each connective put in its place.
-    """
+    """Explicit connectives: a row for each connective and sense, a column for each replacement."""
     # 1. A cell for each row and column; the printed number stands alone where we have none.
     block = inputs.expected["table_4"]
     columns = block["columns"]
@@ -122,9 +126,9 @@ def table_4(inputs: ReportInputs, systems: Sequence[str]) -> Table:
 
 
 def size_sweep(inputs: ReportInputs, tasks: Sequence[str]) -> Figure:
-    """Accuracy of every phenomenon by model, a row each.
+    """Accuracy on every phenomenon (a row each) by model.
 
-    Sizes of a model are what the paper left to future work.
+    The paper leaves models of several sizes to future work.
     """
     cells = inputs.crossed(
         _accuracies(inputs, *tasks), table="size_sweep", rows=("system",), column="task"
@@ -165,13 +169,13 @@ def _rows(cells: Sequence[Cell]) -> list[str]:
 def _across(
     axes: Any, points: Sequence[Cell], heights: Sequence[float], look: Mapping[str, Any]
 ) -> None:
-    """Numbers with their intervals from left to right, each at its height."""
+    """Draw numbers with horizontal intervals, each at its height."""
     values = [point.value for point in points]
     axes.errorbar(values, heights, xerr=errors(points), capsize=2, **look)
 
 
 def _column(cells: Sequence[Cell], column: str) -> list[Cell]:
-    """The known numbers of a column."""
+    """The cells of a column that have a value."""
     return [one for one in cells if one.column == column and one.value is not None]
 
 
@@ -186,7 +190,7 @@ def measured_models(
 def region_surprisal(
     inputs: ReportInputs, suites: Sequence[str], likelier: Sequence[str], system: str
 ) -> Figure:
-    """Bits of the judged region under either condition.
+    """Mean surprisal in bits of the judged region under either condition, for each suite.
 
     Args:
         inputs: the records; their details have the bits of each term of a formula.
@@ -238,30 +242,34 @@ def region_surprisal(
 
 @dataclass(frozen=True)
 class Pair:
-    """Two texts for a judge."""
+    """Two versions of a text, of which a person chooses the more coherent one."""
 
     item_id: str
     left: str
     right: str
-    gold_side: str  # ``left`` or ``right``: the coherent one
+    gold_side: str  # ``left`` or ``right``: the coherent version
     suite: str
-    condition: str  # that spoilt the other side
+    condition: str  # the suite's condition of the other version
 
 
 def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
-    """Pairs of texts with items, sides and order drawn by seed, as files.
+    """Draw pairs of texts for human judges, and write them as the texts of files.
 
-    Pairs whose two sides read alike are never drawn. ``sheet.csv`` has two empty columns for the
+    Items, their order and the side of the coherent text are drawn. Pairs whose two sides read alike
+    are left out. ``sheet.csv`` has two empty columns for the
     judge, ``key.csv`` the coherent side; ``study.jsonl`` and ``study.csv`` have all fields, for a
     program that shows the pairs.
 
     Args:
         suites: each a contrast of two conditions.
-        per_suite: pairs of each, or all that it has.
-        seed: what draws are named after.
+        per_suite: number of pairs of each suite; all if it has fewer.
+        seed: of the draws.
+
+    Returns:
+        The texts of the files by name.
 
     Raises:
-        BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
+        BadInput: a suite is no contrast, all pairs of a suite read alike, or ``per_suite`` is 0.
     """
     if per_suite < 1:
         raise BadInput(
@@ -298,7 +306,7 @@ def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[
 
 
 def _items_that_differ(suite: Suite) -> list[SuiteItem]:
-    """Items whose two sides read otherwise. Raises BadInput: there are none."""
+    """The items of a suite whose two sides differ as read. Raises BadInput: there are none."""
     predicted = contrast(suite)
     items = []
     for item in suite.items:
@@ -315,7 +323,7 @@ def _items_that_differ(suite: Suite) -> list[SuiteItem]:
 
 
 def _pair(suite: Suite, item: SuiteItem, seed: int) -> Pair:
-    """The two sides of an item, the coherent one at the left or right by seed."""
+    """The two versions of an item; the seed decides on which side the coherent one is."""
     predicted = contrast(suite)
     name = f"{suite.name}/{item.number}"
     better = _as_read(item.condition(predicted.better))
@@ -327,7 +335,7 @@ def _pair(suite: Suite, item: SuiteItem, seed: int) -> Pair:
 
 
 def _as_read(condition: Condition) -> str:
-    """The text as people read it: a change of speaker begins a line with a dash."""
+    """A condition's text as people read it: each speaker's turn on a line with a dash."""
     text = " ".join(region.content for region in condition.regions if region.content)
     if SPEAKERS not in text:
         return text

@@ -40,26 +40,33 @@ TABLE_4 = (
 def _of_checker(
     inputs: ReportInputs, runs: Sequence[str], *measures: str, variant: str = ""
 ) -> Results:
-    """Measures of the decoders of some runs."""
+    """The records of measures of the decoders of some runs.
+
+    Args:
+        inputs: the records.
+        runs: names of runs, the records' corpora.
+        measures: metrics.
+        variant: ``gold`` for exact rules in place of the checker.
+    """
     return inputs.results.where(
         critic="verifiability", variant=variant, corpus=list(runs), metric=list(measures)
     )
 
 
 def _factor(metric: str) -> float:
-    """What a measure is multiplied by to be printed."""
+    """The factor by which a measure is multiplied to be printed: 100 for shares."""
     return 100.0 if metric in PERCENT else 1.0
 
 
 def strategy(settings: Mapping[str, Any]) -> str:
-    """The strategy of a decoder: its kind, but beam search that blocks repeats is its own."""
+    """The strategy of a decoder: its kind, or ``beam_blocked`` for beams that block repeats."""
     if settings["kind"] == "beam" and settings.get("blocking"):
         return "beam_blocked"
     return str(settings["kind"])
 
 
 def label(name: str, inputs: ReportInputs) -> str:
-    """``delayed beam search (top k 100, beams 6, delay 1)``.
+    """The label of a decoder: ``delayed beam search (top k 100, beams 6, delay 1)``.
 
     A decoder whose settings are not listed keeps its name in words.
     """
@@ -97,9 +104,9 @@ def in_order(records: Iterable[Record], inputs: ReportInputs) -> list[Record]:
 
 
 def chosen(inputs: ReportInputs) -> dict[str, str]:
-    """For each strategy the decoder with the highest USPG on validation.
+    """For each strategy the name of the decoder with the highest USPG on validation prefixes.
 
-    Of equals it is the first, the one with the smaller setting.
+    Of equal ones it is the first, which has the smaller setting.
     """
     best: dict[str, str] = {}
     highest: dict[str, float] = {}
@@ -121,15 +128,15 @@ def measured(
     variant: str = "",
     column: str = "{}",
 ) -> list[Cell]:
-    """A row for each decoder of a run, a column for each measure, shares in percent.
+    """Cells of a run: a row for each decoder, a column for each measure, shares in percent.
 
     Args:
         inputs: the records.
-        run: whose decoders are shown.
+        run: the run whose decoders are shown.
         measures: in the order of the columns.
-        table: the paper's, whose numbers stand beside ours.
+        table: the paper's table whose numbers stand beside ours; "" for none.
         variant: ``gold`` for exact rules.
-        column: its name, with the measure's in the braces.
+        column: the columns' name; ``{}`` stands for the measure's.
     """
     records = in_order(_of_checker(inputs, [run], *measures, variant=variant), inputs)
     records.sort(key=lambda record: measures.index(record.metric))
@@ -142,12 +149,14 @@ def measured(
 
 
 def table_1(inputs: ReportInputs) -> Table:
-    """Decoders on test prefixes: the run ``test``, then the small model.
+    """Repetition and verifiability of decoders on test prefixes, of two models.
 
-    Of the small model's run ``grid`` it shows the decoders that validation on ``sweep`` chose.
+    Rows are all decoders of the run ``test``, then, of the small model's run ``grid``, those that
+    validation on ``sweep`` chose.
     """
-    cells = measured(inputs, "test", TABLE_1, "table_1")
-    cells += measured(inputs, "test", TABLE_1[2:], variant="gold", column="{} by exact rules")
+    cells = measured(inputs, "test", TABLE_1, table="table_1")
+    verifiability = TABLE_1[2:]
+    cells += measured(inputs, "test", verifiability, variant="gold", column="{} by exact rules")
     decoders = list(chosen(inputs).values())
     small = replace(inputs, results=inputs.results.where(system=decoders))
     for of_decoder in measured(small, "grid", TABLE_1):
@@ -161,7 +170,7 @@ def table_1(inputs: ReportInputs) -> Table:
 
 
 def table_3(inputs: ReportInputs, papers_choice: Sequence[Mapping[str, Any]]) -> Table:
-    """What validation chooses by USPG, strategy by strategy, over the whole grid.
+    """All decoders of the sweep; those chosen by USPG, by us and by the paper, are marked.
 
     Args:
         inputs: the records.
@@ -190,11 +199,11 @@ def table_3(inputs: ReportInputs, papers_choice: Sequence[Mapping[str, Any]]) ->
 
 
 def table_4(inputs: ReportInputs) -> Table:
-    """Counts of sentences by decoder on validation prefixes.
+    """Features of sentences (counts of entities, tokens ...) by decoder, validation prefixes.
 
-    They are by rules, where the paper has spaCy's parser.
+    They are counted by rules, where the paper uses spaCy's parser.
     """
-    cells = measured(inputs, "sweep", TABLE_4, "table_4")
+    cells = measured(inputs, "sweep", TABLE_4, table="table_4")
     notes = [
         "entities are runs of capitals and numbers, conjunctions two per coordinating word: see "
         "deviations.md"
@@ -219,9 +228,9 @@ CORRECTIONS = {  # variants of SPG, and the columns that show them
 
 
 def checker(inputs: ReportInputs) -> Table:
-    """How far the checker can be trusted, and support corrected for its errors.
+    """Accuracy of the fact checker, and the share of supported sentences corrected for its errors.
 
-    The paper's lines are its checker against people.
+    The paper's numbers are for its checker against people.
     """
     cells: list[Cell] = []
     notes: list[str] = []
@@ -255,12 +264,12 @@ def _accuracy_cells(inputs: ReportInputs, row: str, records: Results) -> list[Ce
             column = metric.removeprefix("checker_")
             if record.task:
                 column += f" of {record.task.replace('_', ' ')}"
-            cells.append(inputs.cell(row, column, record, "table_2", 100))
+            cells.append(inputs.cell(row, column, record, table="table_2", factor=100))
     return cells
 
 
 def _accuracy_notes(row: str, records: Results) -> list[str]:
-    """How much of the evidence the checker had before it, and what guessing would reach."""
+    """Notes: the share of known evidence that was retrieved, and the accuracy of guessing."""
     notes = []
     for record in records.where(metric="checker_accuracy"):
         retrieved = 100 * record.details["retrieved"]
@@ -278,10 +287,10 @@ OTHER_PEOPLE = "other texts and other people than the paper's"
 
 
 def table_2(inputs: ReportInputs, answers: str | None = None) -> Files:
-    """What the paper's annotators say, and exact repeats counted here.
+    """The table of human judgements, with exact repeats counted here, and the files of the study.
 
-    Beside it are ``sheet.csv`` for ``python -m longform_lab.study make claim``, ``key.csv``, which
-    decoder wrote what, and ``answers.csv``, an empty form.
+    These are ``sheet.csv`` for ``python -m longform_lab.study make claim``, ``key.csv`` with the
+    decoder of each sentence, and ``answers.csv``, an empty form.
 
     Args:
         inputs: the records.
@@ -323,7 +332,7 @@ def table_2(inputs: ReportInputs, answers: str | None = None) -> Files:
 def _judged_cells(
     inputs: ReportInputs, repeats_of: Mapping[str, float | None], ours: Mapping[str, Any] | None
 ) -> list[Cell]:
-    """What people say of each decoder's sentences, and how many of these are exact repeats.
+    """Cells of people's judgements of each decoder's sentences, and of its exact repeats.
 
     Args:
         inputs: the printed numbers and the labels.
@@ -382,7 +391,7 @@ HUES = {
 
 
 def _cell(row: str, record: Record, inputs: ReportInputs) -> Cell:
-    """A number as figures show it, shares in percent."""
+    """The cell of a record in a figure's table, shares in percent."""
     return cell(row, inputs.label("metric", record.metric), record).times(_factor(record.metric))
 
 
@@ -392,7 +401,7 @@ def _values(cells: Iterable[Cell]) -> list[float | None]:
 
 
 def _by_run_and_decoder(records: Iterable[Record], inputs: ReportInputs) -> list[Cell]:
-    """The numbers of a figure, in rows named after the run and the decoder."""
+    """The cells of a figure's records, in rows named after the run and the decoder."""
     cells = []
     for record in records:
         row = f"{inputs.label('corpus', record.corpus)}: {label(record.system, inputs)}"
@@ -442,7 +451,7 @@ def figure_2(inputs: ReportInputs) -> Figure:
 
 
 def _at_zero(inputs: ReportInputs, records: Results) -> str:
-    """Which models have several marks at (0, 0), where they cover each other; empty for none."""
+    """A sentence on models with several marks at (0, 0), which cover each other; "" for none."""
     covered = []
     for (run,), of_run in records.groups("corpus").items():
         num_zeros = 0
@@ -462,7 +471,7 @@ def _draw_runs(
     records: Results,
     kinds: Sequence[str],
 ) -> None:
-    """A panel for each side, a colour for each run, and the marks of the strategies below all."""
+    """Draw Figure 2: a panel for each side, a colour for each run, below them the marks' legend."""
     panels = canvas.subplots(1, len(sides), sharex=True, sharey=True, squeeze=False)[0]
     for axes, side in zip(panels, sides, strict=True):
         for colour, fill, run in zip(COLOURS, FILLS, side.runs, strict=False):
@@ -486,15 +495,15 @@ def _scatter(
     hues: Mapping[str, str],
     **look: Any,
 ) -> None:
-    """The mark of its strategy at the two numbers of each decoder that has both.
+    """Draw a mark for each decoder at its values of two measures, with thin bars for intervals.
 
-    Thin bars lead to the ends of their intervals.
+    Decoders that lack one of them are left out.
 
     Args:
         axes: of the panel.
-        inputs: what is known of the decoders.
+        inputs: the settings of decoders, and labels.
         records: of one run.
-        metrics: across and upwards.
+        metrics: the measures on the horizontal and the vertical axis.
         hues: colours by strategy.
         look: how marks are drawn.
     """
@@ -514,7 +523,7 @@ def _scatter(
 def _legend(
     canvas: Any, kinds: Sequence[str], inputs: ReportInputs, hues: Mapping[str, str]
 ) -> None:
-    """The marks of the strategies, below all panels."""
+    """Draw the legend of the strategies' marks below all panels."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -531,13 +540,13 @@ Point = tuple[float, Record]  # a setting of a decoder, and a number of it
 
 
 def _series(inputs: ReportInputs, measure: str, over: str, fixed: Mapping[str, Any]) -> list[Point]:
-    """A measure of the sweep's decoders over one of their settings, in rising order.
+    """A measure of the sweep's decoders as points over one of their settings, in rising order.
 
     Args:
         inputs: the records.
-        measure: what is shown.
-        over: the setting.
-        fixed: other settings, in which the decoders agree.
+        measure: the metric.
+        over: the setting that varies.
+        fixed: values of other settings; decoders with other values are left out.
     """
     points = []
     for record in _of_checker(inputs, ["sweep"], measure):
@@ -559,9 +568,8 @@ MEASURES_3 = ("SPG", "SPV", "proportion_4grams")
 
 
 def figure_3(inputs: ReportInputs) -> Figure:
-    """SPG, SPV and proportion of 4-grams by two settings.
-
-    These are the delay length of delayed beam search and the blocking size of beam search.
+    """SPG, SPV and proportion of 4-grams over the delay length of delayed beam search, and over
+    the blocking size of beam search.
     """
     # 1. The numbers, by row and measure.
     series: dict[tuple[str, str], list[Point]] = {}
@@ -593,7 +601,7 @@ def figure_3(inputs: ReportInputs) -> Figure:
 
 
 def _draw_series(axes: Any, points: Sequence[Point], inputs: ReportInputs, colour: str) -> None:
-    """A line over the settings, which are evenly spaced; numbers that are missing are left out."""
+    """Draw a line over evenly spaced settings; missing numbers are left out."""
     names = []
     cells = []
     for setting, record in points:
@@ -607,7 +615,7 @@ def _draw_series(axes: Any, points: Sequence[Point], inputs: ReportInputs, colou
 
 
 def figure_4(inputs: ReportInputs) -> Figure:
-    """Pearson correlation of what a sentence is like with whether it is supported, and verified."""
+    """Pearson correlations of features of sentences with being supported and being verified."""
     cells = []
     shown = []
     for record in inputs.results.where(critic="verifiability", metric="correlation", corpus="test"):
@@ -715,7 +723,13 @@ def _draw_delays(canvas: Any, curves: Sequence[Curve], delays: Sequence[float]) 
 
 
 def _errorbar(axes: Any, placed: Sequence[tuple[float, Cell]], **look: Any) -> None:
-    """Numbers with their intervals, each at its place; those that are missing are left out."""
+    """Draw numbers with their intervals at horizontal positions; missing ones are left out.
+
+    Args:
+        axes: of the figure.
+        placed: (position, cell) of each.
+        look: how they are drawn.
+    """
     positions = []
     cells = []
     for position, one in placed:

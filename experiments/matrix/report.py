@@ -1,8 +1,7 @@
-"""What each critic sees: every critic's response to every corruption of the synthetic world. No
-paper has this table.
+"""The response of every critic to every corruption of the synthetic world. No paper has this table.
 
-A response is the paired difference of damaged from sound text; the critic sees the corruption where
-the permutation test says so.
+A response is a critic's score of damaged minus that of sound text (paired); the critic is said to
+see the corruption where a permutation test is significant.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +18,14 @@ from longform.tables import COLOURS, Cell, Figure, Table, cell
 from longform_lab.reporting.estimates import Estimate, contrast
 from longform_lab.reporting.pivot import ReportInputs
 
-LEVEL = 0.01  # at which a response counts as seen
-LINEAR = 3.0  # standard errors, beyond which the figure's scale is logarithmic
-WIDTH = 0.8  # of a corruption's field that its curve takes
+LEVEL = 0.01  # of the p-value below which a critic sees a corruption
+LINEAR = 3.0  # standard errors up to which the figure's scale is linear; then it is logarithmic
+WIDTH = 0.8  # share of a corruption's field that its curve takes
 NOT_SCORED, SEEN, NOT_SEEN = "not scored", "seen", "not seen"
 
 
 def seen(record: Record) -> bool:
-    """Whether a critic answers to a corruption."""
+    """Whether a critic's score changes significantly under a corruption."""
     return record.p_value is not None and record.p_value < LEVEL and bool(record.difference)
 
 
@@ -74,9 +73,9 @@ def corruption_matrix(inputs: ReportInputs, severity: float = 0.2) -> Table:
 
 
 def corruption_responses(inputs: ReportInputs) -> Figure:
-    """Responses over severity, upward where the critic judges worse.
+    """Responses as curves over severity, upward where the critic judges damaged text worse.
 
-    A strip for each critic, in it a field for each corruption.
+    The figure has a strip for each critic, and in it a field for each corruption.
     """
     records = _responses(inputs)
     critics, corruptions = records.values("critic"), records.values("task")
@@ -110,13 +109,13 @@ def corruption_responses(inputs: ReportInputs) -> Figure:
 def _draw_strips(
     canvas: Any, inputs: ReportInputs, records: Results, units: Mapping[str, float]
 ) -> None:
-    """A strip for each critic, in it a field for each corruption.
+    """Draw a strip for each critic, in it a field for each corruption.
 
     Args:
         canvas: of the figure.
         inputs: its labels.
         records: of :func:`_responses`.
-        units: of each critic's responses.
+        units: for each critic the median standard error of its responses.
     """
     # 1. The strips; an empty one where there is no critic.
     corruptions = records.values("task")
@@ -148,16 +147,16 @@ def _unit(records: Results) -> float:
 
 
 def worse(record: Record, unit: float) -> Estimate | None:
-    """How much worse the critic judges damaged text than sound text.
+    """How much worse a critic judges damaged text than sound text.
 
     Args:
-        record: of :func:`_responses`, the score of damaged text less that of sound text.
-        unit: so much of the score is one; here the critic's median standard error.
+        record: of :func:`_responses`, the score of damaged minus that of sound text.
+        unit: the difference is divided by it; here the critic's median standard error.
 
     Returns:
-        The estimate, positive where damaged text is judged worse: the difference of a score of
-        which higher is better is turned. Of a score that should match real text's it is the
-        distance to sound text, in either direction. None where nothing could be scored.
+        The estimate, positive where damaged text is judged worse; the sign is changed for scores of
+        which higher is better. For a score that should match that of real text it is the absolute
+        difference. None where nothing could be scored.
     """
     if record.value is None:
         return None
@@ -168,7 +167,7 @@ def worse(record: Record, unit: float) -> Estimate | None:
 
 
 def _responses(inputs: ReportInputs) -> Results:
-    """The differences from sound text with their paired intervals, as values and intervals."""
+    """Records whose values and intervals are the differences of damaged from sound text."""
     records = inputs.results.where(metric="score", corpus="corruptions")
     responses = []
     for record in inputs.ordered(records, "critic", "task"):
@@ -187,7 +186,7 @@ def _responses(inputs: ReportInputs) -> Results:
 def _strip(
     axes: Any, inputs: ReportInputs, records: Results, corruptions: Sequence[str], unit: float
 ) -> None:
-    """One critic's responses to all corruptions.
+    """Draw one critic's responses to all corruptions.
 
     Args:
         axes: what it is drawn on.
@@ -218,7 +217,7 @@ def _strip(
 
 
 def _ticks(axes: Any, decade: int) -> None:
-    """Zero and a power of ten."""
+    """Set ticks at zero and at a power of ten."""
     from matplotlib.ticker import NullLocator
 
     axes.set_yticks([0, 10**decade], ["0", f"$10^{decade}$"])
@@ -226,7 +225,7 @@ def _ticks(axes: Any, decade: int) -> None:
 
 
 def _field(axes: Any, position: int, records: Results, unit: float) -> None:
-    """One corruption's responses from severity 0 to 1, on a share ``WIDTH`` of the field."""
+    """Draw the responses to one corruption from severity 0 to 1, over ``WIDTH`` of its field."""
     # 1. The curve and its interval begin at sound text; a dot stands where the damage is seen.
     curve: Mapping[str, list[float]] = {name: [] for name in ("x", "value", "low", "high")}
     dots: Mapping[str, list[float]] = {"x": [], "value": []}
@@ -248,6 +247,6 @@ def _field(axes: Any, position: int, records: Results, unit: float) -> None:
 
 
 def _add(points: Mapping[str, list[float]], **numbers: float) -> None:
-    """One more point."""
+    """Append one point to lists of coordinates."""
     for name, number in numbers.items():
         points[name].append(number)

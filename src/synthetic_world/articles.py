@@ -25,21 +25,21 @@ LONG_NAME = 0.4  # a later mention by name is in full this often, else by surnam
 
 @dataclass
 class SentenceWriter:
-    """Realises one sentence: mentions and topic are given, its frame and connective are drawn.
+    """Writes one sentence with given mentions and topic; its frame and connective are drawn.
 
     Attributes:
         fact_share: probability that an eligible sentence states a fact.
         page: what it shares with the others of its document.
         style: frames of its section.
-        group: the mentions of persons that it has.
-        surfaces: how each is spelt.
-        protagonist: name in full of the page's first person.
+        group: its mentions of persons, (tag, person) each.
+        surfaces: the text of each mention.
+        protagonist: full name of the page's first person.
         opening: frames of a page's first sentence, by its mentions; None in other sentences.
-        pieces: of the text.
-        marks: the pieces that are mentions.
-        manners: of the mentions but the first, as :meth:`_manner` has them.
-        subject: role of the first mention; an object where a first sentence is about something
-            else.
+        pieces: pieces of the text so far.
+        marks: indices of the pieces that are mentions.
+        manners: results of :meth:`_manner`, by the index of the mention.
+        subject: role of the first mention, "S" for subject; "O" (object) where a page's first
+            sentence is about something else than a person.
     """
 
     fact_share: float
@@ -55,8 +55,14 @@ class SentenceWriter:
     subject: str = "S"
 
     def write(self, topic: int, first: bool) -> Sentence:
-        """The sentence; one that is first in its section never opens with a connective."""
-        # 1. Its sense, and a main clause, unless it is only a clause that a connective opens.
+        """Write the sentence.
+
+        Args:
+            topic: its index.
+            first: whether it is the first of its section; it then never opens with a connective.
+        """
+        # 1. Its sense, and its main clause. A sentence across (with a connective that refers to the
+        #    sentence before it) has no main clause, only the connective's.
         draws = self.page.draws
         sense = draws.index(grammar.CUMULATIVE_SENSES)
         name = grammar.SENSES[sense]
@@ -67,7 +73,7 @@ class SentenceWriter:
         connective = self._joined_clause(name, across) if sense else ""
         self.pieces.append(".")
         self.pieces[0] = self.pieces[0][0].upper() + self.pieces[0][1:]
-        # 3. Where mentions and words stand.
+        # 3. Character offsets of mentions and content words.
         spans = self._spans()
         number = grammar.CONNECTIVES.index(connective)
         mentions, words = self._mentions(spans), self._words(spans)
@@ -90,7 +96,7 @@ class SentenceWriter:
         return connective
 
     def _spans(self) -> list[tuple[int, int]]:
-        """(start, end) of each piece, in characters of the sentence."""
+        """Half-open character offsets in the sentence of each piece."""
         spans = []
         start = 0
         for piece in self.pieces:
@@ -99,7 +105,7 @@ class SentenceWriter:
         return spans
 
     def _mentions(self, spans: Sequence[tuple[int, int]]) -> tuple[Mention, ...]:
-        """The mentions with their roles."""
+        """The mentions with their offsets and roles: subject "S", object "O" or possessive "P"."""
         mentions = []
         for number, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True)):
             role = self.subject
@@ -116,7 +122,7 @@ class SentenceWriter:
         return tuple(words)
 
     def _fill(self, frame: Frame) -> None:
-        """Add the parts of a frame: words, mentions by number, and what the page fills in."""
+        """Append the parts of a frame: words, mentions by number, and slots that the page fills."""
         page, pieces = self.page, self.pieces
         for part in frame.parts:
             if isinstance(part, str):
@@ -126,11 +132,12 @@ class SentenceWriter:
                 pieces.append(self.surfaces[part - 1])
             else:
                 pieces.append(part(page))
+                # The page has noted a content word: remember its piece.
                 if len(page.words) > len(page.word_pieces):
                     page.word_pieces.append(len(pieces) - 1)
 
     def _main(self) -> tuple[str, ...]:
-        """The main clause; returns the relations of the facts that it states."""
+        """Write the main clause; return the relations of the facts that it states."""
         frame = self._fact_frame()
         if frame is not None:
             self._fill(frame)
@@ -145,7 +152,7 @@ class SentenceWriter:
         return frame.relations if frame else ()
 
     def _predicate(self) -> None:
-        """What the first person of the sentence does, perhaps with the second."""
+        """Write a clause about the first person of the sentence, and the second if there is one."""
         subject, _ = self.group[0]
         mark = "1"
         if len(self.group) > 1:
@@ -158,7 +165,10 @@ class SentenceWriter:
         self._fill(frame)
 
     def _fact_frame(self) -> Frame | None:
-        """The page's opening, a fact that it has not stated yet, or none."""
+        """A frame for the page's opening or for a fact that it has not stated yet; None for none.
+
+        A fact about the page's own person is stated with the full name.
+        """
         group, draws = self.group, self.page.draws
         # 1. The opening with as many mentions; of two the second may own something.
         if self.opening:
@@ -184,7 +194,7 @@ class SentenceWriter:
         return frame
 
     def _lead(self, frame: Frame) -> None:
-        """Open a sentence by a lead, with some probability; never two dates in one sentence."""
+        """Open the sentence by a lead with ``LEAD_PROBABILITY``; never two dates in a sentence."""
         draws = self.page.draws
         if self.style.leads and draws.uniform() <= LEAD_PROBABILITY:
             lead = draws.pick(self.style.leads)
@@ -192,7 +202,11 @@ class SentenceWriter:
                 self._fill(lead)
 
     def _manner(self, number: int) -> str:
-        """Whether a later mention stands for itself or owns something; ``her`` may do either."""
+        """Whether a mention but the first is possessive ("own") or not ("other").
+
+        "her" can be either: it is possessive if the sentence has mentioned the person, and
+        otherwise with probability ``HER_OWN``.
+        """
         if number not in self.manners:
             tag, person = self.group[number]
             inside = any(person == other for _, other in self.group[:number])
@@ -210,16 +224,16 @@ class Person(NamedTuple):
 
 @dataclass(frozen=True)
 class Article:
-    """One document with all its truth.
+    """One document with all its latent variables.
 
     Attributes:
         index: of the document.
         kind: of page.
         title: of the page.
-        sections: title and sentences, in reading order.
-        chain: section types by number.
-        eta: main idea, float64 (topics - 1,).
-        path: logits, float64 (sentences, topics - 1).
+        sections: title and sentences of each, in reading order.
+        chain: indices of the section types.
+        eta: topic logits of the whole document, float64 (topics - 1,).
+        path: topic logits of each sentence, float64 (sentences, topics - 1).
         symbols: the mention chain, persons numbered by first mention.
         cast: the persons.
         facts: every fact of the page, stated in its text or not.
@@ -246,7 +260,7 @@ class Article:
 
 
 def write(seed: int, domain_name: str, index: int) -> Article:
-    """Article ``index`` of a domain: a function of its three arguments and of nothing else."""
+    """Write article ``index`` of a domain, which depends on these three arguments alone."""
     world = domain(domain_name)
     rng = stream(domain_name, seed, index)
     draws = Draws(rng)
@@ -286,9 +300,10 @@ def write(seed: int, domain_name: str, index: int) -> Article:
 
 
 def _sentence_counts(num_sections: int, draws: Draws) -> list[int]:
-    """Sentences of each section: five to nine.
+    """Draw the number of sentences of each section.
 
-    Few sections are long enough together, many are short enough.
+    The bounds depend on the number of sections, so that articles of few sections are not too short
+    and those of many not too long.
     """
     low = min(9, max(5, -(-21 // num_sections)), max(3, 50 // num_sections))
     high = min(9, max(3, 66 // num_sections))
@@ -296,7 +311,7 @@ def _sentence_counts(num_sections: int, draws: Draws) -> list[int]:
 
 
 def _mentions_by_sentence(symbols: Sequence[Symbol]) -> list[list[Symbol]]:
-    """The mentions of each sentence; a stop opens it."""
+    """Split a chain of symbols into the mentions of each sentence; a stop opens each."""
     groups: list[list[Symbol]] = []
     for symbol in symbols:
         if symbol == STOP:
@@ -314,11 +329,11 @@ def _sections(
     counts: Sequence[int],
     rows: Sequence[tuple[int, Sequence[Symbol]]],
 ) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
-    """Title and sentences of each section.
+    """Write all sections: title and sentences of each.
 
     Args:
-        world: of the article.
-        page: what its sentences share.
+        world: the domain.
+        page: the state that all sentences share; it changes with each.
         cast: persons by number.
         types: of the sections.
         counts: sentences of each section.
@@ -349,9 +364,15 @@ def _sections(
 def _surfaces(
     group: Sequence[Symbol], cast: Sequence[Person], met: set[int], draws: Draws
 ) -> list[str]:
-    """How each mention is spelt.
+    """The text of each mention of a sentence.
 
-    A pronoun as it is, a person in full at first and sometimes later; ``met`` gets who is new.
+    A pronoun is its tag. A person is named in full at the first mention and sometimes later.
+
+    Args:
+        group: the mentions.
+        cast: persons by number.
+        met: the persons mentioned so far, to which those of the sentence are added.
+        draws: of the document.
     """
     surfaces = []
     for tag, person in group:
@@ -366,14 +387,16 @@ def _surfaces(
 
 
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
-    """Persons of unused names.
+    """Name all persons of a document, no two with a name in common.
 
-    The first of a document is numbered, so that no two pages have the same person.
+    The name of the first person follows from the document's index, so that no two pages are about
+    the same person.
     """
     cast: list[Person] = []
     used: set[str] = set()
 
     def unused(pool: Sequence[str]) -> str:
+        """Draw names of a pool until one is not used yet."""
         while (name := draws.pick(pool)) in used:
             pass
         used.add(name)

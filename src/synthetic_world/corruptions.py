@@ -1,8 +1,8 @@
-"""Eleven named corruptions, each at any severity: the input of the critics' matrix.
+"""Eleven named corruptions of articles, each at any severity: the input of the critics' matrix.
 
-They are seeded, with one recorded edit per place. Place j of an article is struck where a uniform
-number named by (seed, corruption, article, j) is below the severity, so the places of a lower
-severity are among those of a higher one.
+They are seeded, with one recorded edit per place. Place j of an article is corrupted where a
+uniform number drawn for (seed, corruption, article, j) is below the severity, so the places of a
+lower severity are among those of a higher one.
 """
 
 import re
@@ -24,7 +24,7 @@ from synthetic_world.languages import LANGUAGES, translate_word
 from synthetic_world.lexicon import TABLE_SIZE, article, plural
 from synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
 
-SOUND = "sound@0"  # in ids, what others have as corruption@severity
+SOUND = "sound@0"  # in ids of undamaged texts; others have corruption@severity
 # the article that lends off-topic sentences is another one of the same world
 DONOR_OFFSET = 1_000_003
 ALIKE = ("contrast", "concession")  # told apart by no reader
@@ -34,14 +34,14 @@ Place = tuple[int, int]  # (section, sentence); a corruption of whole sections h
 
 @dataclass(frozen=True)
 class Context:
-    """What a corruption of a sentence may look at.
+    """The inputs of a corruption of one sentence.
 
     Attributes:
-        article: the sound one.
+        article: the undamaged article.
         domain: its name.
         seed: of the world.
         draws: the corruption's own random numbers.
-        place: where it strikes.
+        place: section and sentence.
     """
 
     article: Article
@@ -52,20 +52,20 @@ class Context:
 
     @property
     def sentence(self) -> Sentence:
-        """The sentence that is struck."""
+        """The sentence at the place."""
         return self.article.sections[self.place[0]][1][self.place[1]]
 
 
 def corrupt(
     article: Article, *, domain_name: str, corruption: str, severity: float, seed: int
 ) -> Document:
-    """The article with one corruption at a severity.
+    """Apply one corruption at a severity to an article.
 
     Args:
         article: the sound one.
         domain_name: its domain.
         corruption: one of ``CORRUPTIONS``.
-        severity: from 0 to 1, the share of eligible places that are struck.
+        severity: from 0 to 1, the expected share of eligible places that are corrupted.
         seed: of the draws.
 
     Returns:
@@ -111,7 +111,16 @@ def corrupt(
 def _with_struck_sections(
     document: Document, corruption: str, struck: Sequence[Place]
 ) -> tuple[list[Section], list[dict[str, Any]]]:
-    """Sections of which some swap with the next or repeat the one before; and the edits."""
+    """Swap some sections with the next, or replace them by the one before.
+
+    Args:
+        document: undamaged.
+        corruption: a key of ``OF_SECTIONS``.
+        struck: the places; their second number means nothing.
+
+    Returns:
+        All sections, and a record of each edit.
+    """
     original = document.sections
     sections = list(original)
     for i, _ in struck:
@@ -127,7 +136,7 @@ def _with_struck_sections(
 
 
 def eligible_places(article: Article, corruption: str) -> list[Place]:
-    """Where a corruption can strike."""
+    """The places of an article to which a corruption can be applied."""
     if corruption in OF_SECTIONS:
         return [(i, -1) for i in OF_SECTIONS[corruption](len(article.sections))]
     is_eligible = OF_SENTENCES[corruption][0]
@@ -140,7 +149,7 @@ def eligible_places(article: Article, corruption: str) -> list[Place]:
 
 
 def _number(article: Article, section: int, sentence: int) -> int:
-    """Number of a sentence in its article."""
+    """The index of a sentence in its article, from its index in a section."""
     before = 0
     for _, sentences in article.sections[:section]:
         before += len(sentences)
@@ -148,7 +157,7 @@ def _number(article: Article, section: int, sentence: int) -> int:
 
 
 def _newcomers(article: Article, section: int, sentence: int) -> list[int]:
-    """Which of a sentence's mentions are the first of their person."""
+    """The indices of a sentence's mentions that are the article's first of their person."""
     number = _number(article, section, sentence)
     met = set()
     for earlier in article.sentences[:number]:
@@ -163,7 +172,8 @@ def _newcomers(article: Article, section: int, sentence: int) -> list[int]:
 
 
 def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
-    """The text with spans replaced; a replacement that opens the sentence is capitalised."""
+    """Replace spans (start, end, new text) of a sentence; one that opens it is capitalised."""
+    # From the end, so that offsets before it stay right.
     for start, end, new in sorted(replacements, reverse=True):
         if start == 0:
             new = new[0].upper() + new[1:]
@@ -172,7 +182,12 @@ def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _pronouns(sentence: Sentence, genders: Mapping[int, str]) -> str:
-    """The sentence with pronouns of a gender in place of some of its mentions."""
+    """Replace mentions of a sentence by pronouns.
+
+    Args:
+        sentence: the sentence.
+        genders: the pronoun's gender by the index of the mention.
+    """
     replacements = []
     for number, gender in genders.items():
         mention = sentence.mentions[number]
@@ -182,7 +197,7 @@ def _pronouns(sentence: Sentence, genders: Mapping[int, str]) -> str:
 
 
 def _wrong_pronouns(context: Context) -> str:
-    """Every pronoun has another gender."""
+    """The sentence with every pronoun in another gender."""
     genders = {}
     for i, mention in enumerate(context.sentence.mentions):
         if mention.tag not in GENDERS:
@@ -191,14 +206,17 @@ def _wrong_pronouns(context: Context) -> str:
 
 
 def _unnamed(context: Context) -> str:
-    """Persons whom nobody has introduced become pronouns."""
+    """The sentence with a pronoun in place of each person's first mention in the article."""
     mentions = context.sentence.mentions
     newcomers = _newcomers(context.article, *context.place)
     return _pronouns(context.sentence, {i: mentions[i].tag for i in newcomers})
 
 
 def _drifted(context: Context) -> str:
-    """Content words become words of the document's least topic, in the same slot and shape."""
+    """The sentence with its content words replaced by words of the document's rarest topic.
+
+    A new word is of the same slot and in the same form (plural, with an article).
+    """
     sentence, world = context.sentence, domain(context.domain)
     proportions = world.prior.weights(context.article.eta[None])[0]
     tables = world.vocabulary.topics[int(proportions.argmin())].tables
@@ -208,7 +226,7 @@ def _drifted(context: Context) -> str:
         new = word
         while new == word:
             new = words[int(context.draws.uniform() * TABLE_SIZE)]
-        # The new word stands in the old one's shape.
+        # The new word gets the old one's form.
         shown = sentence.text[start:end].lower()
         if shown == plural(word) and shown != word:
             new = plural(new)
@@ -220,16 +238,18 @@ def _drifted(context: Context) -> str:
 
 @lru_cache(maxsize=4)
 def _donors(seed: int, domain_name: str, index: int) -> tuple[str, ...]:
+    """The sentences without persons of another article."""
     return tuple(s.text for s in write(seed, domain_name, index).sentences if not s.mentions)
 
 
 def _off_topic(context: Context) -> str:
+    """A sentence of another article of the same world."""
     donor = context.article.index + DONOR_OFFSET
     return context.draws.pick(_donors(context.seed, context.domain, donor))
 
 
 def _translated(context: Context) -> str:
-    """Every lower-case word in one invented language; names and numbers stay."""
+    """The sentence with lower-case words in one invented language; names and numbers stay."""
     language = context.draws.pick(LANGUAGES)
 
     def translation(word: re.Match[str]) -> str:
@@ -239,7 +259,7 @@ def _translated(context: Context) -> str:
 
 
 def _falsified(context: Context) -> str:
-    """Every stated fact with a different value of the same relation."""
+    """The sentence with every fact's value replaced by another value of the same relation."""
     sentence, page = context.sentence, context.article
     text = sentence.text
     vocabulary = domain(context.domain).vocabulary
@@ -253,11 +273,11 @@ def _falsified(context: Context) -> str:
 
 
 def _misconnected(context: Context) -> str:
-    """A connective that never stands for the sentence's sense or one like it, in the same place."""
+    """The sentence with a connective that expresses neither its sense nor one like it."""
     sentence = context.sentence
     probabilities = grammar.connective_probabilities()[int(sentence.across)]
     sense = grammar.SENSES[sentence.sense]
-    # Connectives that stand for some sense, but not for this one or one like it.
+    # bool (connectives,): those that express some sense, but not this one or one like it.
     alike = [grammar.SENSES.index(name) for name in (ALIKE if sense in ALIKE else (sense,))]
     is_wrong = probabilities.any(axis=0) & ~probabilities[alike].any(axis=0)
     wrong = np.flatnonzero(is_wrong).tolist()
@@ -272,7 +292,7 @@ def _misconnected(context: Context) -> str:
 
 
 def _contradicted(context: Context) -> str:
-    """A sentence and its denial; a name keeps its capital in the denial."""
+    """The sentence, followed by its denial; a name keeps its capital in the denial."""
     text = context.sentence.text
     first, second = text.split(" ", 2)[:2]
     is_name = first in PROPER or (first in lexicon.PREFIXES and second in PROPER)
@@ -281,12 +301,13 @@ def _contradicted(context: Context) -> str:
 
 
 def _repeated(context: Context) -> str:
+    """The sentence before it in the section."""
     section, sentence = context.place
     return context.article.sections[section][1][sentence - 1].text
 
 
-# Which of so many sections can be struck: a section changes places with the next, or has the text
-# of the one before.
+# For a number of sections the indices of those that can be corrupted: a section changes places with
+# the next, or gets the text of the one before.
 OF_SECTIONS: Mapping[str, Callable[[int], range]] = {
     "section_order": lambda sections: range(0, sections - 1, 2),
     "repeated_section": lambda sections: range(1, sections),
@@ -329,7 +350,7 @@ def _is_bare(article: Article, i: int, j: int, sentence: Sentence) -> bool:
     return not sentence.mentions and not sentence.connective
 
 
-# Whether sentence j of section i of an article can be struck, and its new text.
+# For each corruption: whether sentence j of section i of an article can be corrupted; its new text.
 Eligible = Callable[[Article, int, int, Sentence], bool]
 OF_SENTENCES: Mapping[str, tuple[Eligible, Callable[[Context], str]]] = {
     "wrong_pronoun": (_has_pronoun, _wrong_pronouns),

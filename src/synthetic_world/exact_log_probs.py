@@ -1,6 +1,6 @@
-"""What the synthetic language's own probabilities say of each token of its texts.
+"""Exact log probabilities of the tokens of synthetic texts under the language that wrote them.
 
-The exact values that models approach.
+They are the values that models approach.
 """
 
 from collections.abc import Mapping, Sequence

@@ -77,7 +77,10 @@ class MentionProcess:
     opens_with_person: bool = False
 
     def distribution(self, window: Window) -> dict[Symbol, float]:
-        """P(next symbol | relabelled last four symbols); a new person has the next free number."""
+        """P(next symbol | relabelled last four symbols), by symbol.
+
+        A person who is not in the window has the next free number.
+        """
         # 1. Mentions of the sentence so far.
         num_mentions = 0
         for symbol in reversed(window):
@@ -102,12 +105,12 @@ class MentionProcess:
         return probabilities
 
     def _known_persons(self, window: Window, num_mentions: int) -> dict[Symbol, float]:
-        """Weights of mentions of the persons of a window.
+        """Unnormalised weights of mentions of the persons of a window, by symbol.
 
         Args:
             window: relabelled.
-            num_mentions: its last ones are of the sentence so far, in which a person is not named
-                twice.
+            num_mentions: how many of its last symbols are mentions of the current sentence, in
+                which a person is not named twice.
         """
         # 1. Persons by their last mention, the latest first, and who was last of each gender.
         genders: dict[int, str] = {}
@@ -131,9 +134,9 @@ class MentionProcess:
         return weights
 
     def sample(self, sentences: int, draws: Draws) -> list[Symbol]:
-        """A chain of that many sentences; persons are numbered by first mention in the document."""
+        """Draw a chain of ``sentences`` sentences, persons numbered by first mention in it."""
         window: list[Symbol] = [BEGIN] * ORDER
-        # The chain ends where the stop after its last sentence would open another one.
+        # A stop opens each sentence, so the chain ends before the stop that would open another.
         chain: list[Symbol] = []
         genders: list[str] = []  # of each person
         stops = 0
@@ -151,26 +154,26 @@ class MentionProcess:
             window = [*window[1:], (tag, person)]
 
     def latent_nll(self, sentences: Sequence[int]) -> tuple[float, float]:
-        """Expected negative log probability and number of symbols of documents.
+        """Exact expected negative log probability and number of symbols of documents.
 
         Conventions of deng2022 section 4.4: four begin symbols pad the left and are not scored,
         every stop is scored and counted, and there is no end symbol; a document closes where its
-        next stop would stand. The mass of each window is carried from behind one stop to behind the
-        next.
+        next stop would stand. Probability mass over windows is carried from one stop to the next.
 
         Args:
-            sentences: of each document.
+            sentences: the number of sentences of each document.
 
         Returns:
-            Nats and symbols, over all documents.
+            Expected nats and expected symbols, each summed over all documents.
         """
-        # 1. Mass behind the stop that opens the first sentence: all in one window.
+        # 1. The graph of windows, and the mass after the last stop, (windows,): all at the start.
         source, target, probability, stop = _edges(self)
         cost = -np.log(probability)
         states = int(target.max()) + 1
         behind: np.ndarray = np.zeros(states)
         behind[0] = 1.0
-        # 2. Sentence by sentence; totals[n + 1] is of documents of n sentences.
+        # 2. Each round carries the mass to the next stop; the first reaches the stop that opens the
+        #    first sentence. totals[n + 1] is for documents of n sentences, without the last stop.
         totals = [(0.0, 0.0)]
         nats = symbols = 0.0
         for _ in range(max(sentences) + 1):
@@ -199,7 +202,7 @@ Forms = tuple[tuple[Mapping[str, str], float], ...]  # a pronoun by gender, and 
 
 
 def _pronouns(opens: bool, inside: bool) -> Forms:
-    """The pronouns that a mention may be.
+    """The pronouns that a mention may be, with their shares.
 
     Args:
         opens: whether it opens its sentence.
@@ -213,9 +216,9 @@ def _pronouns(opens: bool, inside: bool) -> Forms:
 def _person(
     tag: str, local: int, window: Sequence[Symbol], genders: list[str], draws: Draws
 ) -> int:
-    """The number in the document of a person of a window.
+    """The number in the document of a person with a number in a window.
 
-    One who is new to the window has perhaps been met before it.
+    A person who is new to the window may have been mentioned before it.
 
     Args:
         tag: of the mention.
@@ -239,15 +242,18 @@ def _person(
 
 @cache
 def _row(process: MentionProcess, window: Window) -> tuple[list[Symbol], list[float]]:
+    """The possible next symbols after a window, and their cumulative probabilities."""
     options = process.distribution(window)
     return list(options), list(accumulate(options.values()))
 
 
 @cache
 def _edges(process: MentionProcess) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Source, target, probability and stop of each transition between reachable windows.
+    """All transitions between windows that can be reached from a document's start, window 0.
 
-    0 is a document's start.
+    Returns:
+        For each transition, (transitions,): the indices of its source and target window, its
+        probability, and whether its symbol is a stop.
     """
     queue: list[Window] = [(BEGIN,) * ORDER]
     index = {queue[0]: 0}

@@ -1,8 +1,9 @@
-"""The suites of the default run: sources of the planted world in their native formats.
+"""The suites of the default run: texts of the planted world in the formats of published sources.
 
-The very readers of real ones read them. All are from split test, which no model has met. Winograd
-schemas are cut from stories: the gap stands for the story's thing or its place, each right equally
-often, and what follows decides: one is for sale or lies in the grass, the other is closed or swept.
+The readers of the published sources read them. All are from split test, which no model was trained
+on. Winograd schemas are cut from stories: the gap stands for the story's thing or its place, each
+right equally often; what follows decides: a thing is for sale or lies in the grass, a place is
+closed or swept.
 """
 
 import json
@@ -45,11 +46,11 @@ SOURCES: Mapping[str, str | Mapping[str, str]] = {
 
 
 def source_files(seed: int, counts: Mapping[str, int]) -> dict[str, str]:
-    """Native files by name.
+    """The texts of all source files in their native formats, by the file's name.
 
     Args:
         seed: of the world.
-        counts: how many stories, dialogues and articles of split test they draw on.
+        counts: the number of stories, dialogues and articles of split test that are used.
 
     Raises:
         BadInput: counts of other kinds.
@@ -96,11 +97,12 @@ def source_files(seed: int, counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _lines(lines: Iterable[str]) -> str:
+    """A text of lines, each closed by a line break."""
     return "".join(line + "\n" for line in lines)
 
 
 def _statements(dialogue: Dialogue, seed: int) -> Iterator[dict[str, str]]:
-    """Dialogue NLI's records: an utterance, a persona line, and how they relate."""
+    """Yield records of Dialogue NLI: an utterance, a persona line, and how they relate."""
     for number, (utterance, _, second, label) in enumerate(make_pairs(dialogue, seed)):
         yield {
             "id": f"{dialogue.index}-{number}",
@@ -116,7 +118,10 @@ def story_text(story: Story) -> str:
 
 
 def _dialogue(dialogue: Dialogue) -> Iterator[str]:
-    """PERSONA-CHAT in ParlAI's format, with the gold answer as the only candidate."""
+    """Yield the lines of a dialogue of PERSONA-CHAT in ParlAI's format.
+
+    The gold answer is the only candidate.
+    """
     lines = []
     personas = {"your persona": dialogue.personas[1], "partner's persona": dialogue.personas[0]}
     for whose, facts in personas.items():
@@ -130,7 +135,10 @@ def _dialogue(dialogue: Dialogue) -> Iterator[str]:
 
 
 def _schemas(story: Story) -> Iterator[dict[str, object]]:
-    """Trinh and Le's layout: two substituted texts, the right one first, as in WSC273."""
+    """Yield a story's Winograd schema as in WSC273: two substituted texts, the right one first.
+
+    The layout is Trinh and Le's. Nothing is yielded for a story without a gap or candidates.
+    """
     before = " ".join(story.context[:3])
     gap = GAP.match(story.context[3])
     nouns = set()
@@ -140,7 +148,7 @@ def _schemas(story: Story) -> Iterator[dict[str, object]]:
             nouns.add(next(filter(None, match.groups())))
     if not gap or len(nouns) < len(CANDIDATES):
         return
-    for noun in sorted(nouns, key=gap.group(1).__ne__):
+    for noun in sorted(nouns, key=gap.group(1).__ne__):  # False, the right one, comes first
         yield {
             "question_id": f"planted-{story.index}",
             "substitution": f"{before} The {noun} {gap.group(2)}",
@@ -149,7 +157,7 @@ def _schemas(story: Story) -> Iterator[dict[str, object]]:
 
 
 def _conll(article: Article) -> Iterator[str]:
-    """Sentences and gold mention chains in CoNLL-2012 columns."""
+    """Yield an article's lines in CoNLL-2012 columns, with its true mention chains."""
     name = f"planted-{article.index}"
     yield f"#begin document ({name}); part 0"
     for sentence in article.sentences:
@@ -174,9 +182,9 @@ def _conll(article: Article) -> Iterator[str]:
 
 
 def _uses(article: Article) -> Iterator[str]:
-    """Disco-Annotation: uses of connectives, marked in their sentence.
+    """Yield lines of Disco-Annotation: uses of connectives, marked in their sentence.
 
-    A connective is the first word of a sentence that it opens, in another the last use of the word.
+    A connective that opens its sentence is the word's first use there, another one its last use.
     """
     sentences = article.sentences
     for number, sentence in enumerate(sentences):
@@ -199,9 +207,9 @@ def _uses(article: Article) -> Iterator[str]:
 
 
 def translated(text: str, language: str) -> str:
-    """A text word by word in an invented language.
+    """Translate a text word by word into an invented language.
 
-    Punctuation stays, sentences still open with a capital.
+    Punctuation stays, and sentences still open with a capital.
     """
 
     def translation(word: re.Match[str]) -> str:
@@ -223,7 +231,7 @@ def build(
     least: int = 1,
     match_case: bool = False,
 ) -> Corpus:
-    """All suites of the planted world's test split.
+    """Build the corpus of all suites from the planted world's test split.
 
     Args:
         name, seed: of the corpus.

@@ -1,9 +1,9 @@
 """SIMULATED annotators of known accuracy: no person took part.
 
-They answer as deng2022's people were asked to (appendix H). Each labels every section's type, wrong
-at a known rate, and calls the article coherent by a known rule on its chain of section types,
-flipped at a known rate. What they answer depends on the seed, their name and the document alone.
-The rows are those that the annotation pages export, so one analysis reads both.
+They do the task of deng2022's annotators (appendix H): each labels every section's type, wrong at a
+known rate, and judges the article's coherence by a known rule on its chain of section types,
+flipped at a known rate. Answers depend on the seed, the annotator's name and the document alone.
+Rows have the format that the annotation pages export, so one analysis reads both.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ Chains = Mapping[str, Sequence[str]]  # the true section types of each item
 
 @dataclass(frozen=True)
 class Annotator:
-    """A simulated annotator, by probabilities of errors.
+    """A simulated annotator with known probabilities of errors.
 
     Attributes:
-        name: names the draws.
-        confusion: that a section gets another type than its own, each other type as likely.
-        flips: that the verdict is not the rule's.
-        careless: that an attention check is answered at random.
+        name: part of the name of its random streams.
+        confusion: probability that a section gets a wrong type, all wrong types equally likely.
+        flips: probability that the verdict is not the rule's.
+        careless: probability that an attention check is answered at random.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Annotator:
     def answer(
         self, item: str, chain: Sequence[str], coherent: bool, labels: Sequence[str], seed: int
     ) -> list[str]:
-        """A label per section and the verdict.
+        """Answer an item: a label for each section, then the verdict.
 
         Args:
             item: id of the document.
             chain: true types of its sections.
-            coherent: what the rule says.
+            coherent: the rule's verdict.
             labels: types to choose from.
             seed: of the draws.
         """
@@ -83,15 +83,16 @@ class Annotator:
 
 @dataclass(frozen=True)
 class ChainRule:
-    """An article is coherent where no transition of its types is too improbable.
+    """The rule that an article is coherent if no transition of its section types is improbable.
 
-    Begin and end are included. One that was cut at a limit of length has no end, and is none the
-    less coherent for it.
+    The transitions from the begin and to the end count too, but a text that was cut at a length
+    limit has no end.
 
     Attributes:
         types: of sections.
-        transitions: as ``SectionChain`` has them, (types + 1, types + 1).
-        min_probability: of each of its transitions.
+        transitions: probabilities, (types + 1, types + 1): rows are the begin and all types,
+            columns all types and the end.
+        min_probability: the least probability that a transition may have.
     """
 
     types: tuple[str, ...]
@@ -99,9 +100,13 @@ class ChainRule:
     min_probability: float
 
     def coherent(self, chain: Sequence[str], cut: bool = False) -> bool:
-        """Whether the article is coherent.
+        """Whether an article is coherent by the rule.
 
-        A type that the chain does not know never is, nor is an article without sections.
+        An article with an unknown type or without sections is not.
+
+        Args:
+            chain: its section types.
+            cut: whether it was cut at a length limit.
         """
         numbers = dict(zip(self.types, range(len(self.types)), strict=True))
         if not chain or not numbers.keys() >= set(chain):
@@ -126,9 +131,9 @@ def answer_rows(
     checks: int = 0,
     cut: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Rows as exported, one per question, annotator and item.
+    """Let annotators answer items: a row for each question, annotator and item.
 
-    Their ``gold`` is the truth that the annotators err from.
+    The column ``gold`` is the right answer.
 
     Args:
         chains: true section types of each item.
@@ -208,11 +213,11 @@ def read(
     max_length: int,
     truth: Mapping[str, np.ndarray] | None = None,
 ) -> Predictions:
-    """Simulated answers to documents of each system.
+    """Simulate annotators' answers to documents of each system.
 
-    Real ones are answered by their own titles, generated ones as ``reader`` reads them: nobody
-    knows the section types of generated text; the title classifier's stand in for what a careful
-    reader sees. The rule is the planted domain's chain.
+    The true section types of a real document are its own titles. Those of a generated document,
+    which nobody knows, are taken from the title classifier. The rule uses the planted domain's
+    chain.
 
     Args:
         documents: of all systems; where there are several, a document's id starts with its system
@@ -226,7 +231,7 @@ def read(
         per_system: documents of each.
         annotators: fields of :class:`Annotator` of each.
         checks: attention checks for each system.
-        least: probability of a transition, as of :class:`ChainRule`.
+        least: ``min_probability`` of :class:`ChainRule`.
         max_length: of the classifier's input.
         truth: of the documents; may say which were ``cut`` at a limit of length.
 
@@ -279,7 +284,7 @@ def read(
 def _chosen(
     documents: Sequence[Document], systems: Sequence[str], per_system: int, seed: int
 ) -> dict[str, list[Document]]:
-    """Documents of each system, drawn without replacement, in the order in which they stand.
+    """Draw documents of each system without replacement, returned in their original order.
 
     Args:
         documents: of all systems, as of :func:`read`.
@@ -300,7 +305,7 @@ def _chosen(
 
 
 def _own_titles(documents: Sequence[Document]) -> dict[str, Sequence[str]]:
-    """Titles of texts that people wrote, by id; those with an untitled section are left out."""
+    """The titles of real documents by id; documents with an untitled section are left out."""
     chains: dict[str, Sequence[str]] = {}
     for document in documents:
         titles = tuple(section.title or "" for section in document.sections)
@@ -321,7 +326,7 @@ def _cut_ids(documents: Sequence[Document], truth: Mapping[str, np.ndarray] | No
 
 
 def to_predictions(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str]) -> Predictions:
-    """Exported rows as predictions, one unit per item, that say that they are simulated.
+    """Turn rows of answers into predictions, one unit per item, marked as simulated.
 
     Args:
         rows: of :func:`answer_rows`.
