@@ -107,21 +107,26 @@ def replaced(experiments: Path) -> dict[Number, str]:
 
 
 def set_apart(rows: Iterable[list[str]], experiments: Path) -> list[list[str]]:
-    """The rows, with a reason in the last column of those that another instrument measures.
+    """Mark in the last column the numbers that another instrument than the paper's measures.
 
-    That column says how a number is compared, which such a number is not.
+    Such a number is not compared. The reason is written in the first row that has it.
 
     Args:
         rows: paper, table and name of a printed number first; a row without a target stays.
         experiments: the folder of all papers.
     """
     reasons = replaced(experiments)
-    apart = []
+    shown_reasons: set[str] = set()
+    marked = []
     for row in rows:
         paper, table, number, *_ = row
         why = reasons.get((paper, table, number), "")
-        apart.append([*row[:-1], f"{MEASURED}: {why}"] if why and row[TARGET] else row)
-    return apart
+        if not (why and row[TARGET]):
+            marked.append(row)
+            continue
+        marked.append([*row[:-1], MEASURED if why in shown_reasons else f"{MEASURED}: {why}"])
+        shown_reasons.add(why)
+    return marked
 
 
 def rows(rehearsal: Path) -> list[list[str]]:

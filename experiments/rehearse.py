@@ -1,4 +1,4 @@
-"""The papers' sizes with tiny stand-ins: every stage of every paper's scale, in the real formats.
+"""Rehearse the papers' scales with tiny stand-ins: every stage of each, in the real formats.
 
 ``python experiments/rehearse.py [SCALE ...]`` (``make rehearse``) works in a copy of the repository
 in ``scratch/rehearsal``; a scale is the paper's own with the numbers of ``rehearsal.yaml`` and with
@@ -46,7 +46,13 @@ ENVIRONMENT = {"PYTHONPATH": "src", "WANDB_MODE": "disabled", "HF_HUB_OFFLINE": 
 
 
 def overrides(scale: str, hub: Mapping[str, str], root: Path = ROOT) -> dict[str, Any]:
-    """The further scale that cuts numbers and puts folders in place of hub names."""
+    """The overrides of a scale's rehearsal: smaller numbers, and folders in place of hub names.
+
+    Args:
+        scale: a key of ``SIZES``.
+        hub: the folder of the stand-in for each hub name.
+        root: the repository.
+    """
     sizes = dict(SIZES[scale])
     # A model of the hub first, by its stand-in; then those whose numbers alone are cut.
     models: dict[str, dict[str, Any]] = {}
@@ -62,7 +68,13 @@ def overrides(scale: str, hub: Mapping[str, str], root: Path = ROOT) -> dict[str
 
 
 def files_of(scale: str, hub: Mapping[str, str], offered: Path) -> dict[str, Any]:
-    """The scale's list of files with the stand-ins' folders and hashes; nothing is fetched."""
+    """The scale's ``data.yaml`` with the stand-ins' folders and hashes, and no address to fetch.
+
+    Args:
+        scale: a key of ``SIZES``.
+        hub: the folder of the stand-in for each hub name.
+        offered: the folder of the stand-ins for files.
+    """
     files = []
     for entry in needed_data(scale, ROOT)["files"]:
         stand_in = dict(entry)
@@ -78,9 +90,9 @@ def files_of(scale: str, hub: Mapping[str, str], offered: Path) -> dict[str, Any
 
 
 def copied(folder: Path) -> Path:
-    """The tracked files as a repository of their own, with a cache of its own.
+    """Copy the tracked files into a folder and make it a git repository; return the folder.
 
-    What earlier rehearsals made there stays.
+    Files that earlier rehearsals made there stay.
     """
     for path in tracked_files(ROOT):
         source, copy = ROOT / path, folder / path
@@ -96,12 +108,12 @@ def copied(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """How a scale's run in the copy ended.
+    """The outcome of a scale's run in the copy.
 
     Attributes:
-        seconds: of its stages, None where another scale's result was taken.
-        verdicts: on its paper's numbers.
-        status: of the command that failed, else 0.
+        seconds: wall seconds of each stage; None where another scale's result was used.
+        verdicts: the number of the paper's numbers with each verdict.
+        status: exit status of the command that failed; 0 if none did.
     """
 
     seconds: dict[str, float | None]
@@ -165,10 +177,11 @@ def verdicts_of(run: Path, scale: str) -> Counter[str]:
 
 
 def processor() -> float:
-    """Processor seconds of the commands that have ended, with everything that they started.
+    """Processor seconds used by all commands that have ended and by the processes they started.
 
-    Orphans are among it (on Linux).
+    On Linux these include processes that outlived the command.
     """
+    # Collect processes that have ended, so that their seconds count.
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -188,10 +201,10 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def main(given: list[str] | None = None) -> int:
-    """Command line."""
+def main(words: list[str] | None = None) -> int:
+    """Rehearse the named scales; return 1 if one fails, otherwise 0."""
     parser = arguments()
-    options = parser.parse_args(given)
+    options = parser.parse_args(words)
     unknown = sorted(set(options.scales) - set(SIZES))
     if unknown:
         parser.error(f"{unknown[0]!r}; allowed are {', '.join(SIZES)}")

@@ -65,10 +65,10 @@ def show_plan(name: str, tiny: bool) -> None:
         print(f"    {part.minutes:.1f} min predicted: {part.because}")
 
 
-def main(given: list[str] | None = None) -> int:
-    """Run a job, or print plans."""
+def main(words: list[str] | None = None) -> int:
+    """Run a job, or print plans; ``words`` are the command's (by default the program's)."""
     started = time.monotonic()
-    options = arguments().parse_args(given)
+    options = arguments().parse_args(words)
     try:
         if options.job is None or options.plan:
             for name in [options.job] if options.job else JOBS:
@@ -115,7 +115,15 @@ def run_job(options: argparse.Namespace, started: float) -> None:
         record = may_record and recording_works(device, report)
         deadline = started + 60 * options.minutes - SPARE
         call = Call(
-            device, options.tiny, record, out, state, deadline, report, options.small, options.only
+            device=device,
+            tiny=options.tiny,
+            record=record,
+            out=out,
+            state=state,
+            deadline=deadline,
+            report=report,
+            small=options.small,
+            only=options.only,
         )
         job.run(call)
     finally:
@@ -124,7 +132,7 @@ def run_job(options: argparse.Namespace, started: float) -> None:
 
 
 def folders(options: argparse.Namespace) -> tuple[Path, Path]:
-    """Where results go and where a later call goes on from; both are made."""
+    """Create and return the folder of results, and that of the state a later call resumes from."""
     form = ""
     if options.tiny:
         form = "_tiny"
@@ -140,7 +148,7 @@ def folders(options: argparse.Namespace) -> tuple[Path, Path]:
 
 
 def recording_works(device: Any, report: Any) -> bool:
-    """Whether recorded updates are the launched ones, each with a dropout mask of its own."""
+    """Whether recorded updates equal launched ones and each draws a dropout mask of its own."""
     from experiments.gpu.training import ALLOWED_GAP, Recorder, mask_check, recording_gap
 
     gap = recording_gap(device, Recorder)

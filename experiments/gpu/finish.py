@@ -1,4 +1,4 @@
-"""What a job's card left to a processor: ``python -m experiments.gpu.finish JOB``.
+"""Run the stages of a job that need no GPU: ``python -m experiments.gpu.finish JOB``.
 
 It reads the texts that came back and adds their records. It needs the data
 (``python -m experiments.gpu.pack``) and, in ``--out``, the files of the job's calls.
@@ -16,14 +16,14 @@ from longform.errors import BadInput
 from longform_lab.real_files import needed_data, put_in_place
 
 
-def main(given: list[str] | None = None) -> int:
-    """Run a job's stages that need no card."""
+def main(arguments: list[str] | None = None) -> int:
+    """Run a job's stages that need no GPU."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu.finish", description=__doc__)
     parser.add_argument("job", choices=list(JOBS), help="a job that is a scale")
     parser.add_argument("--out", type=Path, help="where its files lie (scratch/gpu/JOB/out)")
     parser.add_argument("--state", type=Path, help="where to work (scratch/gpu/JOB/finish)")
     parser.add_argument("--tiny", action="store_true", help="of its tiny form")
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
     try:
         finish(options)
     except BadInput as error:
@@ -44,7 +44,7 @@ def finish(options: argparse.Namespace) -> None:
 
 
 def place_encoders(job: Any) -> None:
-    """Point to the installed encoders that its critics learn on; they never travelled."""
+    """Write pointers to the installed encoders that a job's critics use; they are never sent."""
     open_data(DATA, job.weights)
     entries = needed_data(job.scale, Path())["files"]
     put_in_place([entry for entry in entries if "package" in entry], DATA / RAW, None)

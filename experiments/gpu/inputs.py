@@ -1,4 +1,4 @@
-"""What a job needs of the repository, by following its imports, and the wheels that it needs.
+"""Find the repository's files that a job needs, by following its imports, and fetch its wheels.
 
 ``python -m experiments.gpu.inputs`` (``make gpu-inputs``) downloads the wheels of ``wheels.txt``
 for a machine with Python 3.12 and packs them with the files of all jobs into
@@ -76,9 +76,8 @@ MAX_BYTES = 60 * 2**20  # that travel
 
 
 def modules_of(tree: ast.AST) -> Iterator[str]:
-    """Dotted names that a module imports anywhere, inside functions too.
-
-    Also by ``importlib.import_module("name")``.
+    """Yield the dotted names that a module imports, also inside functions or by
+    ``importlib.import_module("name")``.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -106,9 +105,9 @@ def _run_at_import(tree: ast.Module) -> list[ast.stmt]:
 
 
 def files_of(module: str) -> list[Path]:
-    """Our files that an import of a dotted name runs: those of its packages and its own.
+    """The files of ours that an import of a dotted name runs: its packages' and its own.
 
-    The last part may be no module.
+    The name's last part need not be a module; it may be a function of one.
     """
     parts = module.split(".")
     path = OURS[parts[0]]
@@ -123,7 +122,7 @@ def files_of(module: str) -> list[Path]:
 
 @cache
 def reached(module: str) -> tuple[frozenset[Path], frozenset[tuple[str, Path]]]:
-    """What an import of a module can run, however deep.
+    """Find all files that importing a module can run, directly or through other imports.
 
     Returns:
         Our files, and (import name, file) of packages that are neither ours nor Python's.
@@ -217,10 +216,10 @@ def wheel_names() -> dict[str, str]:
 
 
 def download(folder: Path) -> None:
-    """The wheels of ``wheels.txt`` for Python 3.12 on Linux.
+    """Download the wheels of ``wheels.txt`` for Python 3.12 on Linux, in place of those there.
 
     Raises:
-        BadInput: pip finds one of them nowhere.
+        BadInput: pip cannot find one of them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.whl"):
@@ -240,7 +239,7 @@ def download(folder: Path) -> None:
 
 
 def pack(target: Path, files: Sequence[Path], wheels: Sequence[Path]) -> int:
-    """A tar of the files by their paths and of the wheels below ``wheels/``; returns its bytes."""
+    """Write a tar of files by their paths and of wheels below ``wheels/``; return its bytes."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(target, "w") as archive:
         for path in files:
@@ -250,12 +249,12 @@ def pack(target: Path, files: Sequence[Path], wheels: Sequence[Path]) -> int:
     return target.stat().st_size
 
 
-def main(given: list[str] | None = None) -> int:
-    """Download, pack, and say what travels."""
+def main(arguments: list[str] | None = None) -> int:
+    """Download wheels and pack them with all jobs' files, or print the files' paths."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu.inputs", description=__doc__)
     only_paths = "print the paths of all jobs and do nothing else"
     parser.add_argument("--paths", action="store_true", help=only_paths)
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
     try:
         if options.paths:
             print("\n".join(map(str, paths_of_all_jobs())))

@@ -38,7 +38,7 @@ UNSEEN = (
 
 
 def table_7(inputs: ReportInputs) -> Table:
-    """Latent PPL of mentions of persons, for data and models, beside the exact value."""
+    """A table of the Latent PPL of mentions of persons, for data and models, with exact values."""
     records = inputs.select(LATENT)
     gold = "Latent PPL, gold chains"
     cells = inputs.exact_rows(records.values("corpus"), "mention_latent_ppl", gold)
@@ -68,10 +68,10 @@ PARTS = {"muc": "MUC F1", "b3": "B³ F1", "ceafe": "CEAF-e F1"}
 
 
 def table_resolvers(inputs: ReportInputs) -> Table:
-    """The same texts under three resolvers of coreference, a row for each (ours).
+    """A table of three coreference resolvers on the same texts, a row for each (ours).
 
-    Columns are the resolver's agreement with synthetic gold chains, and the Latent PPL that each
-    system's text has with its chains.
+    Columns are the resolver's agreement with synthetic gold chains, and the Latent PPL of each
+    system's text by its chains.
     """
     cells: list[Cell] = []
     for resolver, variant in RESOLVERS.items():
@@ -109,14 +109,14 @@ def ngrams(
     header: Sequence[str],
     keys: Sequence[str],
 ) -> Listing:
-    """5-grams that a record lists, and what it says of each (Tables 6, 15, 16 and 17).
+    """A listing of the 5-grams that models' records hold (Tables 6, 15, 16 and 17).
 
     Args:
-        inputs: the choice of models.
-        table: of the paper, whose 5-grams are looked for among them.
-        kind: under which records list them.
+        inputs: the records; they select the models.
+        table: the paper's table; a note counts how many of its 5-grams are listed.
+        kind: the key of the records' details that holds the 5-grams.
         caption, header: of the listing.
-        keys: what is said of each.
+        keys: the fields of a 5-gram that are shown, in the order of the header.
     """
     rows: list[list[Any]] = []
     windows: set[tuple[str, ...]] = set()
@@ -134,7 +134,7 @@ def ngrams(
 
 
 def table_15(inputs: ReportInputs, **settings: Any) -> Listing:
-    """A random subset of the improbable 5-grams, with what the critic expected."""
+    """A random subset of the improbable 5-grams, each with the symbol that the critic expected."""
     listing = ngrams(inputs, **settings)
     shares = []
     for row, details in _details(inputs):
@@ -149,7 +149,7 @@ def table_15(inputs: ReportInputs, **settings: Any) -> Listing:
 
 
 def _details(inputs: ReportInputs) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Of each model whose texts mention persons, what its records list."""
+    """Yield the label of each model whose texts mention persons, and its record's details."""
     for record in inputs.select(BLAMED):
         if "rare_share" in record.details:
             yield inputs.labels(record, "system", "titles"), record.details
@@ -176,9 +176,10 @@ NGRAM_METRICS = {
 
 
 def ngram_records(record: Record) -> list[Record]:
-    """The 5-grams that a record lists, each number a record.
+    """Turn the numbers of a record's 5-grams into records of their own.
 
-    Its task is the 5-gram as the paper writes it; of two numbers of one the last counts.
+    The task of each is the 5-gram as the paper writes it. If two 5-grams are written alike, the
+    last one's number is used.
     """
     values: dict[tuple[str, str], float] = {}
     for kind, metrics in NGRAM_METRICS.items():
@@ -215,13 +216,13 @@ def _articles(inputs: ReportInputs) -> list[tuple[str, str, list[Mark]]]:
 
 
 def article_name(unit: str) -> str:
-    """A generated article as a figure names it: of its key, the number alone."""
+    """The name of a generated article in a figure: the number at the end of its id."""
     number = unit.rpartition("-")[2]
     return f"generated article {number}" if number.isdecimal() else unit
 
 
 def figure_5(inputs: ReportInputs) -> Figure:
-    """The worst article's beginning, its chain below it, the log probability of each symbol."""
+    """The beginning of the worst article, and its chain of mentions with log probabilities."""
     unit, text, marks = _articles(inputs)[0]
     cells = []
     for number, mark in enumerate(marks):
@@ -237,9 +238,9 @@ def figure_5(inputs: ReportInputs) -> Figure:
 
 
 def figures_10_13(inputs: ReportInputs) -> Files:
-    """Four generated articles, mentions coloured by entity, improbable 5-grams circled.
+    """HTML pages of four generated articles, and a picture of the first.
 
-    HTML pages, and a picture of the first.
+    Mentions are coloured by entity, and improbable 5-grams circled.
     """
     pages: dict[str, str] = {}
     drawings: dict[str, Drawing] = {}
@@ -270,9 +271,9 @@ def figures_10_13(inputs: ReportInputs) -> Files:
 
 
 def figure_wrong_pronoun(inputs: ReportInputs) -> Figure:
-    """Latent PPL as ever more pronouns get the wrong gender (ours, after section 5).
+    """Latent PPL of mentions and of section titles over the share of pronouns of a wrong gender.
 
-    Of mentions and of section titles.
+    The figure is ours, after section 5.
     """
     records = inputs.select({"metric": "score", "task": "*", "severity": "*"}, inputs.where)
     cells = []
@@ -303,7 +304,7 @@ def figure_wrong_pronoun(inputs: ReportInputs) -> Figure:
 
 
 def _draw_curve(axes: Any, records: Sequence[Record], name: str, colour: str, mark: str) -> None:
-    """One critic's Latent PPL with intervals, over that of the first record."""
+    """Draw one critic's Latent PPL with intervals, each divided by the first record's value."""
     base = records[0].value or 1.0
     severities, values, below, above = [], [], [], []
     for record in records:

@@ -1,7 +1,7 @@
 """Topics and synthetic languages of deng2022.
 
-Topics (section 6): Tables 9 and 14, Figures 6, 8 and 9. Languages: Table 1, whose process is
-stated; Table 10 and Figure 7, mixed ones (appendix C).
+Topics (section 6): Tables 9 and 14, Figures 6, 8 and 9. Languages: Table 1 (the synthetic language
+with known states), Table 10 and Figure 7 (mixed languages, appendix C).
 """
 
 import math
@@ -39,9 +39,9 @@ NAMED = 2  # words in a topic's name
 
 
 def table_9(inputs: ReportInputs) -> Table:
-    """Latent NLL of topic logits in nats per document.
+    """A table of the Latent NLL of topic logits, in nats per document.
 
-    The printed numbers stand beside the posterior's mean, as released code scores.
+    Printed numbers stand beside ours at the posterior's mean, which the released code scores.
     """
     records = inputs.select(NLL)
     cells = inputs.exact_rows(records.values("corpus"), "topic_latent_nll", next(iter(COLUMNS)))
@@ -56,9 +56,9 @@ def table_9(inputs: ReportInputs) -> Table:
 
 
 def table_14(inputs: ReportInputs) -> Listing:
-    """The documents with the largest T(x), worst first, each with its beginning.
+    """A listing of the documents with the largest T(x), worst first, each with its beginning.
 
-    The paper's table is lost.
+    Of the paper's table no number survives.
     """
     rows, notes = [], []
     for record in inputs.select(NLL):
@@ -80,12 +80,12 @@ def table_14(inputs: ReportInputs) -> Listing:
 
 @dataclass(frozen=True)
 class Covariance:
-    """How the topics of a text vary together.
+    """The covariance of topics over the documents of a system.
 
     Attributes:
-        row: its name.
-        record: the Latent NLL of the text.
-        matrix: of the posterior means of the topics' logits, float64 (topics, topics).
+        row: the system's label.
+        record: the record of its Latent NLL.
+        matrix: covariance of the posterior means of topic logits, float64 (topics, topics).
     """
 
     row: str
@@ -94,9 +94,9 @@ class Covariance:
 
 
 def covariances(inputs: ReportInputs, title: str) -> Figure:
-    """Covariances of topic logits (Figures 6, 8 and 9).
+    """Covariance matrices of topic logits (Figures 6, 8 and 9).
 
-    Those of the data, of a model of it and of a model of another corpus.
+    There is one for the data, each model of it, and a model of another corpus.
 
     Args:
         inputs: the records, of one corpus, one of real text among them.
@@ -145,7 +145,7 @@ def covariances(inputs: ReportInputs, title: str) -> Figure:
 
 
 def _entries(panel: Covariance, names: Sequence[str]) -> list[Cell]:
-    """The entries of a matrix on and above the diagonal, for the CSV."""
+    """Cells of a matrix' entries on and above the diagonal, for the CSV alone."""
     cells = []
     for i, entries in enumerate(panel.matrix):
         row = f"{panel.row}, {names[i]}"
@@ -161,7 +161,7 @@ def _draw_covariances(
     order: np.ndarray,
     limit: float,
 ) -> None:
-    """A matrix for each text in the same colours, small ones with numbers too.
+    """Draw a matrix for each system on one scale of colours, matrices of few topics with numbers.
 
     Args:
         canvas: of the figure.
@@ -193,9 +193,10 @@ def _draw_covariances(
 
 
 def topic_names(data: Path, corpus: str) -> list[str]:
-    r"""A name for each topic: frequent words of its own.
+    r"""A name for each topic: the words that are frequent in it and rare in others.
 
-    They are those with the largest :math:`\beta_{kw}^2 / \sum_j \beta_{jw}`.
+    They are those with the largest :math:`\beta_{kw}^2 / \sum_j \beta_{jw}`, where
+    :math:`\beta_{kw}` is the probability of word w in topic k.
 
     Raises:
         BadInput: there is no topic model of the corpus.
@@ -212,7 +213,7 @@ def topic_names(data: Path, corpus: str) -> list[str]:
     best = (-(beta**2) / beta.sum(axis=0)).argsort(axis=1)
     names = []
     for topic, row in enumerate(best):
-        # Twice as many, since a word may stand there with and without a full stop.
+        # Twice as many as needed, since a word may be there both with and without a full stop.
         candidates = [words[i] for i in row[: 2 * NAMED]]
         different = list(dict.fromkeys(candidates))
         names.append(f"{', '.join(different[:NAMED])} ({topic})")
@@ -240,9 +241,9 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 
 
 def table_1(inputs: ReportInputs) -> Table:
-    """Word PPL and Latent PPL of data, transformer and HSMMs, beside the exact values.
+    """A table of word PPL and Latent PPL of data, transformer and HSMMs, and the exact values.
 
-    The parse rate is the share that the oracle reads.
+    The parse rate is the share of texts that the oracle can read.
     """
     cells = []
     for corpus in inputs.select(LATENT).values("corpus"):
@@ -257,7 +258,14 @@ def table_1(inputs: ReportInputs) -> Table:
 
 @dataclass(frozen=True)
 class Point:
-    """A model of Figure ``latent_over_word``: its two perplexities, and its family's number."""
+    """A model in the figure ``latent_over_word``.
+
+    Attributes:
+        name: its label.
+        family: the index in ``FAMILIES``; their number for real text.
+        word: its word PPL.
+        latent: its Latent PPL.
+    """
 
     name: str
     family: int
@@ -280,9 +288,9 @@ class Point:
 
 
 def figure_latent_over_word(inputs: ReportInputs) -> Figure:
-    """Latent PPL over word PPL of every model (ours, after section 3).
+    """A figure of Latent PPL over word PPL, a point for each model (ours, after section 3).
 
-    Hollow points are the paper's, where our language has its size.
+    Hollow points are the paper's, shown where our language has its size.
     """
     cells = inputs.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
     # 1. The two numbers of each model.
@@ -310,7 +318,7 @@ def figure_latent_over_word(inputs: ReportInputs) -> Figure:
 
 
 def _family(system: str) -> int:
-    """The number of a system's family; that behind the last one for real text."""
+    """The index of a system's family in ``FAMILIES``; their number for real text."""
     for number, prefix in enumerate(FAMILIES):
         if system.startswith(prefix):
             return number
@@ -318,7 +326,7 @@ def _family(system: str) -> int:
 
 
 def _draw_points(canvas: Any, points: Sequence[Point]) -> None:
-    """Models as points with their names, on a logarithmic scale of Latent PPL."""
+    """Draw models as points with their names, with a logarithmic scale of Latent PPL."""
     # 1. The points.
     axes = canvas.add_subplot()
     for point in points:
@@ -337,7 +345,7 @@ def _draw_points(canvas: Any, points: Sequence[Point]) -> None:
 
 
 def _draw_point(axes: Any, point: Point) -> None:
-    """A model's number with its intervals and its name; beside it the paper's, hollow."""
+    """Draw a model's point with intervals and name, and the paper's as a hollow point."""
     colour = COLOURS[point.family] if point.has_family else REAL_TEXT
     style: dict[str, Any] = {"fmt": "os^"[point.family], "color": colour}
     x, y = point.word.value, point.latent.value
@@ -353,7 +361,7 @@ def _draw_point(axes: Any, point: Point) -> None:
 
 
 def _most_common_language(words: Sequence[str]) -> tuple[str, int]:
-    """The language of most words and how many belong to it; none and 0 where none has one."""
+    """The language that most words belong to, and their number; "" and 0 if no word has one."""
     # Here, so that no other table of the paper depends on the synthetic languages.
     from synthetic_world.languages import language_of
 
@@ -362,9 +370,9 @@ def _most_common_language(words: Sequence[str]) -> tuple[str, int]:
 
 
 def table_10(inputs: ReportInputs) -> Listing:
-    """The most probable words of each language of the mixture.
+    """A listing of the most probable words of each component of the mixture of languages.
 
-    Beside them stands which synthetic language they belong to.
+    Each row names the synthetic language that most of the words belong to.
     """
     record = inputs.select(MIX_NLL, system="data").one()
     top_words = record.details["top_words"]
@@ -386,9 +394,9 @@ def table_10(inputs: ReportInputs) -> Listing:
 
 
 def _corner_names(inputs: ReportInputs) -> list[str]:
-    """What the corners of the simplex are.
+    """The names of the simplex' corners, which are the components of the mixture.
 
-    The language of most of a component's words, or its number.
+    A component is named after the language of most of its words, or else by its number.
     """
     names = [f"component {number}" for number in range(1, len(CORNERS) + 1)]
     record = inputs.select(MIX_NLL, system="data").find()
@@ -402,10 +410,7 @@ def _corner_names(inputs: ReportInputs) -> list[str]:
 
 
 def figure_7(inputs: ReportInputs) -> Figure:
-    """Mixes of languages of sentences on the simplex, one panel per system.
-
-    The dispersion stands there as a number.
-    """
+    """Sentences as points on the simplex of languages, a panel with its dispersion per system."""
     mixes = inputs.select(MIX)
     corners = _corner_names(inputs)
 
@@ -429,7 +434,8 @@ def figure_7(inputs: ReportInputs) -> Figure:
 
 
 def _draw_simplex(axes: Any, record: Record, names: Sequence[str]) -> None:
-    """The sentences of a record between the named corners."""
+    """Draw the sentences of a record as points between the named corners."""
+    # Shares of languages, (sentences, corners), to coordinates, (sentences, 2).
     shares = np.array(record.details["points"])[:, : len(CORNERS)]
     points = shares @ CORNERS
     axes.fill(*CORNERS.T, fill=False, edgecolor="#444444", linewidth=0.8)

@@ -1,7 +1,4 @@
-"""Section transitions of deng2022: Tables 12 and 13, Figures 1 and 4.
-
-From details of the section critic's records.
-"""
+"""Section transitions of deng2022, from the section critic: Tables 12, 13, Figures 1, 4."""
 
 import math
 from collections import Counter
@@ -44,10 +41,12 @@ class Transition:
 
     @property
     def failed(self) -> bool:
+        """Whether the critic's probability is below the threshold of a failure."""
         return self.probability < FAILURE_PROBABILITY
 
     @property
     def name(self) -> str:
+        """``earlier → later``."""
         return f"{self.earlier} → {self.later}"
 
 
@@ -67,11 +66,11 @@ def transitions(record: Record, ends: bool = True) -> list[Transition]:
 
 
 def share_records(record: Record) -> list[Record]:
-    """The shares of Table 12 as records.
+    """Compute the shares of Table 12 from a record, as records with Wilson's intervals.
 
-    Of each kind of failure, and of each transition between two sections (``task``).
+    There is one for each kind of failure, and one for each transition between sections (``task``).
     """
-    # 1. Transitions between sections, by what is wrong with them.
+    # 1. Count transitions between sections: all, failed, repeated titles, both.
     between_sections = transitions(record, ends=False)
     total = failed = repeated = repeated_and_failed = 0
     for transition in between_sections:
@@ -81,7 +80,7 @@ def share_records(record: Record) -> list[Record]:
         repeated += transition.count * is_repeated
         repeated_and_failed += transition.count * (is_repeated and transition.failed)
     total_with_ends = sum(transition.count for transition in transitions(record))
-    # 2. Each count of a number of trials.
+    # 2. The shares: metric, task, hits and trials.
     shares: list[tuple[str, str, int, int]] = [
         ("transition_failures", "", failed, total),
         ("transition_failures_with_ends", "", failed, total_with_ends),
@@ -99,7 +98,7 @@ def share_records(record: Record) -> list[Record]:
 
 
 def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
-    """A share as the fields of a record, with Wilson's interval."""
+    """The fields of a record for the share hits / trials, with Wilson's interval."""
     low, high = wilson(hits, trials)
     return {"value": hits / trials, "low": low, "high": high, "units": int(trials)}
 
@@ -138,10 +137,10 @@ Edge = tuple[str, str]  # earlier and later title
 
 
 def figure_4(inputs: ReportInputs) -> Figure:
-    """P(z_m | z_{m-1}) of a model less that of real text, improbable transitions framed.
+    """A matrix of P(z_m | z_{m-1}) of a model minus that of real text, for the commonest titles.
 
-    On the most common titles. The paper draws a graph; the same numbers stand here in a matrix. A
-    title's end counts among what may follow it.
+    Improbable transitions that the model makes likelier are framed. The paper draws a graph of the
+    same numbers. The end of a text counts among what may follow a title.
 
     Raises:
         BadInput: the choice is not one model.
@@ -189,9 +188,10 @@ def figure_4(inputs: ReportInputs) -> Figure:
 
 
 def _difference(edge: Edge, real: Sequence[Transition], model: Sequence[Transition]) -> Cell:
-    """The difference of a transition's share between two sides.
+    """A cell with the difference of a transition's share, the model's minus real text's.
 
-    Its interval is Newcombe's (1998) from two of Wilson's; units are visits of the earlier title.
+    Its interval is Newcombe's (1998) from two of Wilson's; its units are the visits of the earlier
+    title, on the side that has fewer.
     """
     p, p_low, p_high, real_visits = _share(edge, real)
     q, q_low, q_high, model_visits = _share(edge, model)
@@ -203,7 +203,11 @@ def _difference(edge: Edge, real: Sequence[Transition], model: Sequence[Transiti
 
 
 def _share(edge: Edge, steps: Sequence[Transition]) -> tuple[float, float, float, int]:
-    """Of the visits of a title, the share that goes on to another: value, interval and visits."""
+    """The share of visits of an edge's earlier title that the later one follows.
+
+    Returns:
+        The share, the ends of its interval, and the number of visits.
+    """
     earlier, later = edge
     hits = trials = 0
     for step in steps:
@@ -223,7 +227,7 @@ def _draw_matrix(
     edges: Sequence[Edge],
     framed: Sequence[Edge],
 ) -> None:
-    """Differences as colours, the larger ones as numbers too.
+    """Draw differences as colours, the larger ones as numbers too.
 
     Args:
         canvas: of the figure.
@@ -259,10 +263,12 @@ def _draw_matrix(
 
 
 def article_page(inputs: ReportInputs, caption: str, kind: str) -> Files:
-    """The most improbable article of a kind, its bad transitions marked (Figure 1, Table 13).
+    """The page of the most improbable article of a kind, with its bad transitions marked.
+
+    Figure 1 and Table 13.
 
     Args:
-        inputs: the choice of one model.
+        inputs: the records; they select one model.
         caption: of the page.
         kind: "worst" or "repeating".
 
