@@ -159,6 +159,7 @@ SPEECH = {
     "{{IPAc-en|us|pron|a|-|b|,|c}}": "US: pronounced /ab, c/",
     "{{IPA-de|a}} {{IPA-de|a|local}} {{IPA-de|a|pron}}": "German pronunciation: [a] locally [a] pronounced [a]",
     "{{IPA-de|a|also}} {{IPA-de|a|Berlin:}}": "also [a] Berlin: [a]",
+    "{{IPA|de|a|Bavarian}}": "Bavarian [a]",
     "{{IPA-all|a}} {{IPA-all|a|local}} {{IPA|de|a}} {{IPA|de|a|pron}}": (
         "[a] locally [a] German: [a] pronounced [a]"
     ),

@@ -156,9 +156,8 @@ def sounds(arguments: Arguments) -> str | None:
         text, label = arguments[1], arguments[2]
         kind = label.lower()
     else:
-        code, text = arguments[1].lower(), arguments[2]
-        label = text
-        kind = arguments[3].lower() or "lang"
+        code, text, label = arguments[1].lower(), arguments[2], arguments[3]
+        kind = label.lower() or "lang"
         if not text or code not in data()["languages"]:
             return arguments[1] or None
     # 2. What stands before the sounds.
