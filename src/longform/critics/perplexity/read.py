@@ -138,6 +138,7 @@ def in_disjoint_blocks(
     positions = np.arange(len(stream))
     is_scored = (positions % size > 0) & (positions < num_blocks * size)
     log_probs = np.zeros(len(stream), dtype=np.float32)
+    # an empty array first: there may be no block
     log_probs[is_scored] = np.concatenate([log_probs[:0], *read_rows(blocks)])
     # 2. The stream, cut back into documents.
     ends = np.cumsum([len(row) for row in rows])[:-1]
