@@ -88,7 +88,7 @@ class OrderAndRepetition(
     def with_stored_reference(self) -> Self:
         """The critic with stored measures of real texts in place of fitted ones.
 
-        SmolLM2-135M-Instruct (4 bits) read them: people's summaries of news and short stories. Where
+        SmolLM2-135M-Instruct (4 bits) read them: summaries of news and short stories. Where
         real texts of the same kind are at hand, ``fit`` is better; nats of another model need it.
         """
         values = read_json(STORED_REFERENCE)["values"]
