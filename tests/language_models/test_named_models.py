@@ -6,11 +6,12 @@ import os
 import pytest
 import torch
 from tiny import bpe_folder, lm_folder
+from transformers import AutoModelForCausalLM
 
 from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 from longform.cli import main
 from longform.language_models import named_models
-from longform.language_models.checkpoints import load_tokenizer, source
+from longform.language_models.checkpoints import load_model, load_tokenizer, source
 from longform.language_models.named_models import SMOLLM2, named_model
 from longform.language_models.trial import open_language_model
 from longform.terminal import stay_offline_unless_named
@@ -88,6 +89,24 @@ def test_errors_speak_of_the_name_and_not_of_a_folder_behind_it(tmp_path):
             open_language_model(folder)
 
     refuses(rf"^{tmp_path}/broken\.gguf: no tokenizer could be opened", opened)
+
+
+@pytest.mark.parametrize("size", [10, 200, 4000])
+def test_a_gguf_file_that_is_cut_off_is_refused_in_a_sentence(gguf_file, tmp_path, size):
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(gguf_file[0].read_bytes()[:size])
+    with named_model(path).opened_folder() as folder:
+        for open_it in (load_tokenizer, lambda folder: load_model(folder, AutoModelForCausalLM)):
+            refuses("could be opened .*fetch it again", open_it, folder)
+
+
+def test_a_gguf_file_with_an_impossible_length_is_refused(gguf_file, tmp_path):
+    content = bytearray(gguf_file[0].read_bytes())
+    content[24:32] = b"\xff" * 7 + b"\x7f"  # the length of the first key
+    path = tmp_path / "long.gguf"
+    path.write_bytes(content)
+    with named_model(path).opened_folder() as folder:
+        refuses("the GGUF file is cut off or damaged", load_tokenizer, folder)
 
 
 def test_a_gguf_file_needs_its_readers_installed(gguf_file, monkeypatch):

@@ -120,6 +120,20 @@ def test_code_in_a_folder_never_runs_though_somebody_says_yes(open_it, tmp_path,
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
+@pytest.mark.parametrize("content", ["[]", "null\n", ' "x"'])
+def test_settings_that_are_no_json_object_are_refused_in_a_sentence(name, content, tmp_path):
+    folder = bpe_folder(tmp_path / "model")
+    (folder / name).write_text(content)
+    refuses(f"model: {name} holds no JSON object; ", load_tokenizer, folder)
+
+
+def test_a_tokenizer_file_without_its_parts_is_refused(tmp_path):
+    folder = bpe_folder(tmp_path / "model")
+    (folder / "tokenizer.json").write_text("{}")
+    refuses("tokenizer.json lacks 'added_tokens'", load_tokenizer, folder)
+
+
 @pytest.mark.parametrize("kind", ["roberta", "bert"])
 def test_the_same_network_as_a_decoder_is_taken(kind, words):
     try_language_model(network(kind, is_decoder=True), words, "f")

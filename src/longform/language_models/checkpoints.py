@@ -9,6 +9,7 @@ respected.
 import importlib
 import json
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -37,6 +38,10 @@ logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage
 logging.set_verbosity_error()
 
 AGAIN = "the folder is incomplete or damaged: make or fetch it again, or name another"
+# Files of settings, in each of which a JSON object stands.
+SETTINGS = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
+# What transformers raises on a GGUF file that is cut off, or whose lengths are damaged.
+CUT_OFF = (struct.error, OverflowError)
 # What transformers and safetensors raise on folders that hold no sound model.
 UNREADABLE = (
     OSError,
@@ -46,6 +51,7 @@ UNREADABLE = (
     TypeError,
     AttributeError,
     SafetensorError,
+    *CUT_OFF,
 )
 # What transformers raises on sizes that make no network.
 IMPOSSIBLE_SHAPE = (
@@ -194,11 +200,21 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     patterns = ("pointer.json", "tokenizer*", "vocab*", "*.model")
     if not any(list(folder.glob(pattern)) for pattern in patterns):
         raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); {AGAIN}")
+    _check_objects(folder)
     try:
         return AutoTokenizer.from_pretrained(**source(folder), trust_remote_code=False)
     except UNREADABLE as error:
         raise BadInput(
             f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path"
+        ) from error
+    except KeyError as error:
+        raise BadInput(
+            f"{folder}: no tokenizer could be opened (tokenizer.json lacks {error}); {AGAIN}"
+        ) from error
+    except CUT_OFF as error:
+        raise BadInput(
+            f"{folder}: no tokenizer could be opened (the GGUF file is cut off or damaged); "
+            "make or fetch it again"
         ) from error
 
 
@@ -218,6 +234,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     """
     # 1. N-grams are an architecture of ours, which the import makes known.
     importlib.import_module("longform.language_models.ngram")
+    _check_objects(folder)
     # 2. Open the folder, or what it points to.
     keywords = source(folder)
     is_gguf = "gguf_file" in keywords
@@ -233,7 +250,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
         raise BadInput(f"{folder}: {_first_line(error)}; pip install 'longform[real]'") from error
     except UNREADABLE as error:
         advice = AGAIN
-        if (folder / "pointer.json").is_file():
+        if (folder / "pointer.json").is_file() and not is_gguf:
             advice = "bring it here by the network once, or fix the entry of the model"
         raise BadInput(
             f"{folder}: no model could be opened ({_first_line(error)}); {advice}"
@@ -243,6 +260,22 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     if misfits and not settings.get("num_labels"):
         raise BadInput(f"{folder}: weights do not fit config.json (first: {misfits[0]}); {AGAIN}")
     return _unquantised(model, auto) if is_gguf else model
+
+
+def _check_objects(folder: Path) -> None:
+    """Refuse a folder in which a file of settings is something else than a JSON object.
+
+    Raises:
+        BadInput: it is a list, a text or null. What is no JSON at all is left to transformers.
+    """
+    for name in SETTINGS:
+        path = folder / name
+        if not path.is_file():
+            continue
+        with path.open("rb") as file:
+            beginning = file.read(1024).lstrip()
+        if beginning[:1] in (b"[", b'"') or beginning.rstrip() == b"null":
+            raise BadInput(f"{folder}: {name} holds no JSON object; {AGAIN}")
 
 
 def _unquantised(model: Any, auto: Any) -> Any:
