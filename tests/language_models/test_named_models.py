@@ -106,7 +106,7 @@ def test_a_gguf_file_with_an_impossible_length_is_refused(gguf_file, tmp_path):
     path = tmp_path / "long.gguf"
     path.write_bytes(content)
     with named_model(path).opened_folder() as folder:
-        refuses("the GGUF file is cut off or damaged", load_tokenizer, folder)
+        refuses("damaged.*fetch it again", load_tokenizer, folder)
 
 
 def test_a_gguf_file_needs_its_readers_installed(gguf_file, monkeypatch):

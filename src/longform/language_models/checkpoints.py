@@ -203,10 +203,6 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     _check_objects(folder)
     try:
         return AutoTokenizer.from_pretrained(**source(folder), trust_remote_code=False)
-    except UNREADABLE as error:
-        raise BadInput(
-            f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path"
-        ) from error
     except KeyError as error:
         raise BadInput(
             f"{folder}: no tokenizer could be opened (tokenizer.json lacks {error}); {AGAIN}"
@@ -215,6 +211,11 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         raise BadInput(
             f"{folder}: no tokenizer could be opened (the GGUF file is cut off or damaged); "
             "make or fetch it again"
+        ) from error
+    except UNREADABLE as error:
+        advice = AGAIN if "gguf_file" in source(folder) else "fix the path"
+        raise BadInput(
+            f"{folder}: no tokenizer could be opened ({_first_line(error)}); {advice}"
         ) from error
 
 
