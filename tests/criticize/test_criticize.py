@@ -15,7 +15,7 @@ from longform.cli import main
 from longform.criticize import criticize, judging, panels, report
 from longform.criticize.judging import ComparedTexts, judge, worst_places
 from longform.criticize.panels import Options
-from longform.criticize.report import _half, check, marks, page
+from longform.criticize.report import _half_width, check, marks, page
 from longform.critics.entity_grid.score import EntityGrid
 from longform.critics.perplexity import read as token_predictions
 from longform.datasets.own_texts import halves, read_texts
@@ -368,8 +368,8 @@ def test_differences_and_the_figure_are_said_and_drawn_as_they_are(broken):
         "higher than real text",
     ]
     still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
-    assert _half(still) == (one.generated.high - one.generated.low) / 2
-    assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
+    assert _half_width(still) == (one.generated.high - one.generated.low) / 2
+    assert _half_width(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
 
 
 def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world):

@@ -24,7 +24,7 @@ OURS = {
 # what stands between us and other people's code: networks of transformers, processes, W&B, settings of params.yaml;
 # criticize/judging.py shows the traceback whole and lets the other critics finish
 BOUNDARIES = {
-    "longform/criticize/judging.py", "longform/critics/verifiability/checker.py", "longform/datasets/wikipedia/wikitext.py",
+    "longform/criticize/judging.py", "longform/critics/verifiability/checker.py", "longform/datasets/wikipedia/wikitext.py", "longform/files/artefacts.py",
     "longform/language_models/checkpoints.py", "longform/language_models/lightning.py", "longform/language_models/sentence_features.py", "longform/language_models/trial.py",
     "longform_lab/workers.py", "longform_lab/study/store.py", "longform_lab/tracking.py",
 }  # fmt: skip

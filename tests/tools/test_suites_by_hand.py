@@ -355,7 +355,7 @@ def test_an_untrained_network_has_the_seeds_weights_alone():
 def test_exported_tasks_are_of_the_seeds_suites_and_name_the_whole_path(tmp_path, monkeypatch):
     monkeypatch.setattr(exporting, "named_suites", lambda names, seed: (names, seed))
     monkeypatch.setattr(exporting, "harness_tasks", lambda *given: given)
-    monkeypatch.setattr(exporting, "_written", lambda *given: given)
+    monkeypatch.setattr(exporting, "_write_files", lambda *given: given)
     monkeypatch.chdir(tmp_path)
     tasks = (["a"], 7), str(tmp_path / "t")
     assert exporting.export_harness("t", ["a"], seed=7) == (Path("t"), tasks)
