@@ -317,7 +317,7 @@ def mean_over_seeds(records: Results) -> Record:
     for name in ("value", "low", "high", "units"):
         numbers[name] = getattr(mean, name, None)
     # 3. The interval of so few trainings may pass the ends that a share has.
-    if mean is not None and first.metric.endswith(SHARES):
+    if mean is not None and mean.value <= 1 and first.metric.endswith(SHARES):
         numbers["low"] = None if mean.low is None else max(mean.low, 0.0)
         numbers["high"] = None if mean.high is None else min(mean.high, 1.0)
     numbers["excluded"] = max(record.excluded or 0 for record in records)
