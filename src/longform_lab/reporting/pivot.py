@@ -17,7 +17,6 @@ from longform_lab.reporting.printed import INCOMPARABLE, Expected, Printed, verd
 
 SYSTEM = ("corpus", "system", "titles")
 REAL_TEXT = "0.3"  # the grey of what people wrote, in every figure
-SHARES = ("accuracy", "share", "rate")  # ends of names of metrics between 0 and 1
 
 
 @dataclass(frozen=True)
@@ -316,10 +315,6 @@ def mean_over_seeds(records: Results) -> Record:
     numbers: dict[str, Any] = {}
     for name in ("value", "low", "high", "units"):
         numbers[name] = getattr(mean, name, None)
-    # 3. The interval of so few trainings may pass the ends that a share has.
-    if mean is not None and mean.value <= 1 and first.metric.endswith(SHARES):
-        numbers["low"] = None if mean.low is None else max(mean.low, 0.0)
-        numbers["high"] = None if mean.high is None else min(mean.high, 1.0)
     numbers["excluded"] = max(record.excluded or 0 for record in records)
     same = {name: getattr(first, name) for name in ("better", *IDENTITY)}
     return Record(**same, **numbers, signature=f"mean of {len(records)} seeds")
