@@ -67,7 +67,11 @@ class TrainedBridge:
 
 
 def open_bridge(folder: Path) -> TrainedBridge:
-    """Load what :meth:`TrainedBridge.save` wrote. Raises ArtefactError: no heads, or no encoder."""
+    """Load what :meth:`TrainedBridge.save` wrote.
+
+    Raises:
+        ArtefactError: heads or encoder are absent, or the heads are damaged.
+    """
     if not (folder / "bridge.json").is_file():
         raise ArtefactError(
             f"{folder}: no bridge.json; the reader must be a folder that bbscore trained; "

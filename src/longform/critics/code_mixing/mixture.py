@@ -57,7 +57,7 @@ class LanguageModel:
 
     @classmethod
     def load(cls, folder: Path | str) -> "LanguageModel":
-        """Read what :meth:`save` wrote. Raises ArtefactError: no such model."""
+        """Read what :meth:`save` wrote. Raises ArtefactError: no such model, or a damaged one."""
         arrays, record = load_fitted(folder, "languages", "a language model")
         with trained_files(folder, "language model"):
             vocabulary = tuple(record["vocabulary"])
