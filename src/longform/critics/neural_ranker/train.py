@@ -165,7 +165,11 @@ class TrainedRanker:
 
 
 def open_ranker(folder: Path) -> TrainedRanker:
-    """Load what :meth:`TrainedRanker.save` wrote. Raises ArtefactError: no ranker or encoder."""
+    """Load what :meth:`TrainedRanker.save` wrote.
+
+    Raises:
+        ArtefactError: ranker or encoder are absent, or the ranker is damaged.
+    """
     if not (folder / "ranker.json").is_file():
         raise ArtefactError(
             f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; "

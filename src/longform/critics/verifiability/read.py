@@ -199,7 +199,7 @@ def _continuation(
 
 
 def open_checker(folder: Path) -> Checker:
-    """A saved checker, read from its folder alone. Raises ArtefactError: a file is absent or damaged."""
+    """Open a saved checker from its folder. Raises ArtefactError: files are absent or damaged."""
     files = ("checker.json", *PageFile.FILES, *PageIndex.FILES)
     missing = [name for name in files if not (folder / name).is_file()]
     if missing:
