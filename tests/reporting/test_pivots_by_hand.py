@@ -100,6 +100,18 @@ def test_a_mean_over_seeds_is_geometric_for_perplexities():
         p.mean_over_seeds(Results([shares[0], shares[0]]))
 
 
+def test_the_interval_of_a_mean_of_shares_ends_at_zero_and_one():
+    # Student's arm of 0.5 and 1.0 is 12.7 * 0.25 = 3.2, so that both ends would lie outside.
+    rates = [
+        record(value=v, metric="parse_rate", seed=s, low=v, high=v, units=30)
+        for v, s in ((0.5, 0), (1.0, 1))
+    ]
+    mean = p.mean_over_seeds(Results(rates))
+    assert (mean.value, mean.low, mean.high) == (0.75, 0.0, 1.0)
+    lengths = Results([replace(one, metric="words") for one in rates])
+    assert p.mean_over_seeds(lengths).high == pytest.approx(0.75 + 12.7062 * 0.25, abs=1e-4)
+
+
 def test_a_printed_number_gives_its_cell_a_verdict_or_the_reason_for_none(tmp_path):
     expected = Expected("paper", {**CONTENT, "comparable": {"facts": {"states": 9}, "why": "few"}})
     state(tmp_path, "wiki", states=9)

@@ -22,10 +22,32 @@ from longform.statistics.signatures import FITTED, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.trainings import two_level_interval, two_level_p
 
+SHARES = (
+    "SPV",
+    "SPV_pooled",
+    "USPV",
+    "accuracy",
+    "area",
+    "checker_accuracy",
+    "checker_precision",
+    "checker_recall",
+    "class_accuracy",
+    "coherent_share",
+    "conflicts",
+    "derivable_share",
+    "followed_share",
+    "named",
+    "own_top_two",
+    "pairwise_accuracy",
+    "parse_rate",
+    "pronouns",
+    "title_accuracy",
+    "true_SPV",
+    "true_USPV",
+)  # metrics between 0 and 1
 BOUNDS = {
-    "pairwise_accuracy": (0.0, 1.0),
+    **dict.fromkeys(SHARES, (0.0, 1.0)),
     "pairwise_accuracy_difference": (-1.0, 1.0),
-    "area": (0.0, 1.0),
     "length_correlation": (-1.0, 1.0),
 }
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them

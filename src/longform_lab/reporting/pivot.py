@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.errors import BadInput
+from longform.evaluation.measurements import bounds_of
 from longform.results import ANY, FEWEST_UNITS, Record, Results
 from longform.tables import Cell, Several, cell, exact
 from longform_lab.reporting.estimates import DEFAULTS, IDENTITY, Estimate, Facts, of_records, select
@@ -292,7 +293,8 @@ def beside(record: Record, metric: str, value: float | None, **more: Any) -> Rec
 def mean_over_seeds(records: Results) -> Record:
     """The mean of records that differ by seed alone; of perplexities the geometric one.
 
-    The record without a seed, where there is one, is that mean.
+    The record without a seed, where there is one, is that mean. The interval of a mean of shares is
+    cut at 0 and 1, since Student's knows no bounds.
 
     Raises:
         BadInput: several records of one seed.
@@ -315,6 +317,10 @@ def mean_over_seeds(records: Results) -> Record:
     numbers: dict[str, Any] = {}
     for name in ("value", "low", "high", "units"):
         numbers[name] = getattr(mean, name, None)
+    smallest, largest = bounds_of(first.metric)
+    if numbers["low"] is not None:
+        numbers["low"] = max(numbers["low"], smallest)
+        numbers["high"] = min(numbers["high"], largest)
     numbers["excluded"] = max(record.excluded or 0 for record in records)
     same = {name: getattr(first, name) for name in ("better", *IDENTITY)}
     return Record(**same, **numbers, signature=f"mean of {len(records)} seeds")
