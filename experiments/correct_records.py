@@ -29,7 +29,7 @@ from longform.statistics.intervals import share_difference_interval, share_inter
 from longform_lab.scale_records import FILE as PACKED
 from longform_lab.scale_records import raw_scale_records, write_scale_records
 
-IDENTITY = NAMES[: NAMES.index("seed")]  # trainings of one number agree in these
+IDENTITY = NAMES[: NAMES.index("seed")]  # fields of a record before its seed: what was measured
 TEST = ("reference", "difference", "p_value", "paired")
 # A record as it is stored; an old one may contradict itself, which ``Record`` refuses.
 Raw = dict[str, Any]
@@ -50,12 +50,17 @@ SHARES = (
 
 
 def identity(record: Raw, **other: Any) -> Identity:
-    """The fields in which the trainings of one number agree."""
+    """What a record measured: the values of its fields :data:`IDENTITY`, equal for all its seeds.
+
+    Args:
+        record: as it is stored; a field that it lacks is None.
+        other: values of fields that replace the record's own.
+    """
     return tuple(other.get(name, record.get(name)) for name in IDENTITY)
 
 
 def trainings_of(records: Sequence[Raw]) -> dict[Identity, list[Raw]]:
-    """The records of single trainings by their identity, in the order of their seeds."""
+    """Records of single trainings, those with a seed, by identity; each list sorted by seed."""
     trainings: dict[Identity, list[Raw]] = {}
     for record in records:
         if record.get("seed") is not None:
@@ -66,7 +71,7 @@ def trainings_of(records: Sequence[Raw]) -> dict[Identity, list[Raw]]:
 
 
 def correct(records: Sequence[Raw]) -> list[Raw]:
-    """The records of one file, corrected; those that need nothing as they are."""
+    """The records of one file in their order, corrected; those that need nothing as they are."""
     trainings = trainings_of(records)
     corrected = list(records)
     positions = {id(record): position for position, record in enumerate(records)}
@@ -77,7 +82,7 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
         # A mean over trainings, and its trainings.
         group = trainings.get(identity(record), [])
         if len(group) > 1 and "spread" in details:
-            corrected[position], members = correct_mean(record, group)
+            corrected[position], members = correct_mean(mean=record, trainings=group)
             for old, new in zip(group, members, strict=True):
                 corrected[positions[id(old)]] = new
         # A difference of two means.
@@ -85,12 +90,17 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
             scorer, other_scorer = compared(record)
             first, second = trainings.get(scorer, []), trainings.get(other_scorer, [])
             if len(first) > 1 and len(second) > 1:
-                corrected[position] = correct_difference(record, first, second)
+                corrected[position] = correct_difference(record, first=first, second=second)
     return list(map(with_share_intervals, with_units(corrected)))
 
 
 def correct_difference(record: Raw, first: Sequence[Raw], second: Sequence[Raw]) -> Raw:
-    """A difference of two means over trainings, from the trainings of both."""
+    """A difference of two means over trainings, with its interval and test over trainings.
+
+    Args:
+        record: the difference as it is stored.
+        first, second: trainings of each of the two scorers; one pair a seed.
+    """
     differences = []
     for one, other in zip(first, second, strict=True):
         differences.append(one["value"] - other["value"])
@@ -98,7 +108,7 @@ def correct_difference(record: Raw, first: Sequence[Raw], second: Sequence[Raw])
 
 
 def is_share(signature: str) -> bool:
-    """Whether the critic of a signature gives a share of yes among answers of yes or no."""
+    """Whether a critic with this signature, ``Name(settings)``, gives a share of yes answers."""
     name, _, settings = signature.removesuffix(")").partition("(")
     if name == "SentenceMean":
         return settings.removeprefix("column=") in YES_OR_NO
@@ -108,9 +118,9 @@ def is_share(signature: str) -> bool:
 
 
 def with_share_intervals(record: Raw) -> Raw:
-    """A share of all or of none, of one training, with intervals that have a width.
+    """A record of a share, with Wilson's and Newcombe's intervals where its own have no width.
 
-    Any other record stays as it is.
+    A record that is no share, or a mean over trainings, stays as it is.
     """
     details = record.get("details", {})
     has_interval = record.get("value") is not None and record.get("low") is not None
@@ -128,9 +138,9 @@ def with_share_intervals(record: Raw) -> Raw:
 
 
 def with_units(records: Sequence[Raw]) -> list[Raw]:
-    """Distances between writers with the units of ``own_top_two``, which is of the same documents.
+    """Records in which distances between writers have a number of units, as all others have.
 
-    The other records stay as they are.
+    It is that of the corpus's record ``own_top_two``, which is of the same documents.
     """
     units = {}
     for record in records:
@@ -146,9 +156,9 @@ def with_units(records: Sequence[Raw]) -> list[Raw]:
 
 
 def compared(record: Raw) -> Iterator[Identity]:
-    """Identities of the two scorers of a difference.
+    """Identities of the two scorers whose pairwise accuracies a record's difference compares.
 
-    Its variant is ``<other scorer>[-<variant>]``.
+    The first scorer is its critic; its variant is ``<other scorer>[-<variant of both>]``.
     """
     other, _, variant = record["variant"].partition("-")
     for critic in (record["critic"], other):
@@ -156,14 +166,18 @@ def compared(record: Raw) -> Iterator[Identity]:
 
 
 def correct_mean(mean: Raw, trainings: Sequence[Raw]) -> tuple[Raw, list[Raw]]:
-    """A mean over trainings and its trainings, corrected.
+    """Correct a mean over trainings, which carries the first training's test and details.
 
     Args:
-        mean: carries the first training's test and details.
-        trainings: of which it is the mean.
+        mean: record of the mean.
+        trainings: records of its trainings, in the order of their seeds.
+
+    Returns:
+        The mean with its own interval and test over trainings and documents; the trainings, the
+        first of which now has the test and the details.
 
     Raises:
-        ValueError: the test is not the first training's.
+        ValueError: the mean's test is not the first training's.
     """
     details = dict(mean["details"])
     details.pop("spread", None)
@@ -179,7 +193,7 @@ def correct_mean(mean: Raw, trainings: Sequence[Raw]) -> tuple[Raw, list[Raw]]:
         for member in members:
             member |= {"reference": mean["reference"], "paired": mean["paired"]}
         first |= {key: mean[key] for key in TEST if key in mean}
-    # So do the details; what was counted under the first training stood on all of them.
+    # So do the details. The other trainings had copies of them, which go.
     for member in members:
         own_details = member.get("details", {})
         member["details"] = {key: own_details[key] for key in own_details if key not in details}
@@ -202,7 +216,7 @@ def record_files(folder: Path) -> Iterator[tuple[Path, list[Raw]]]:
 
 
 def is_record(content: object) -> bool:
-    """Whether a part of a JSON file is a record."""
+    """Whether an element of a JSON list is a record: an object with a critic and a metric."""
     return isinstance(content, Mapping) and {"critic", "metric"} <= content.keys()
 
 

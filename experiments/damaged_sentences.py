@@ -57,8 +57,10 @@ _REFERENCE = re.compile(
 _TAG = re.compile(rf"<(?P<tag>{TAGS})\b[^<>]*>(?:(?P<inside>[^<>]*)</(?P=tag)\s*>)?", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-WORDS = 3  # before and after, to find the occurrence in the reader's text
-WORDS_OF_ONE_SIDE = 10  # where the line begins or ends with the template
+WORDS = 3  # on either side of an occurrence, by which it is found in the reader's text
+WORDS_OF_ONE_SIDE = 10  # the same where it begins or ends its line and has words on one side
+TOKENS = 4  # words and signs on either side of a tag whose content is signs alone
+WHOLE_DUMP = 1 << 40  # bytes of a shard, more than any dump has: one shard for all
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Span:
     """A template or tag in wikitext.
 
     Attributes:
-        start, end: where it stands.
+        start, end: half-open range of characters of the wikitext.
         tag: its name in lower case; a template has none.
         is_quiet: whether it is a template that shows nothing.
     """
@@ -82,11 +84,11 @@ class Occurrence:
     """A template or tag in a line of wikitext, with the words around it.
 
     Attributes:
-        name: of the template, or of the tag in angle brackets.
-        line: of wikitext.
-        before, after: words.
-        inside: words of its own content.
-        tokens: words and signs on both sides, for a tag whose content is signs alone.
+        name: lower-case name of the template, or of the tag in angle brackets.
+        line: the line of wikitext in which it stands.
+        before, after: the words next to it, at most ``WORDS`` (``WORDS_OF_ONE_SIDE``) each.
+        inside: words of its own content; of a template those of its longest argument.
+        tokens: the words and signs next to it, ``TOKENS`` on either side.
     """
 
     name: str
@@ -103,9 +105,9 @@ class Counts:
 
     Attributes:
         pages: articles.
-        sentences: given by the reader.
+        sentences: those in the reader's output.
         occurrences: templates and tags that show text, inside a line.
-        damaged: sentences given with text missing.
+        damaged: sentences in the reader's output with text missing.
         damaged_pages: pages with such a sentence.
         damaged_by: templates and tags, by how many sentences each damaged.
         struck_by: the same of sentences that the reader left out.
@@ -126,15 +128,16 @@ def pages(folder: Path) -> Iterator[Page]:
     """Articles of every dump in a folder, or of one dump."""
     dumps = sorted(folder.glob("*.bz2")) if folder.is_dir() else [folder]
     for dump in dumps:
-        for shard in plan(dump, 1 << 40):
+        for shard in plan(dump, WHOLE_DUMP):
             for raw in raw_pages(dump, shard):
+                # A string is the reason why there is no article here.
                 page = parse_page(raw) if isinstance(raw, bytes) else raw
                 if isinstance(page, Page):
                     yield page
 
 
 def templates(text: str) -> list[tuple[int, int]]:
-    """Spans of the outermost pairs of double braces."""
+    """Half-open character ranges of the outermost templates: pairs of double braces, not nested."""
     spans, opened = [], []
     for brace in re.finditer(r"\{\{|\}\}", text):
         if brace[0] == "{{":
@@ -147,14 +150,15 @@ def templates(text: str) -> list[tuple[int, int]]:
 
 
 def words(wikitext: str) -> list[str]:
-    """Words of a piece of wikitext without templates: what links show, no tags."""
+    """Words that a piece of wikitext without templates shows: of links their labels, no tags."""
+    # Links to pages, then to other sites.
     text = re.sub(r"\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]", r"\1", wikitext)
     text = re.sub(r"\[(?:https?:|//)\S+\s*([^\[\]]*)\]", r"\1", text)
     return _WORD.findall(html.unescape(re.sub(r"<[^<>]*>|'{2,}", "", text)))
 
 
 def occurrences(wikitext: str) -> Iterator[Occurrence]:
-    """Templates and tags that show text, with other words on their line."""
+    """Yield every template and tag that shows text and has enough words around it to be found."""
     text = _REFERENCE.sub("", _COMMENT.sub("", wikitext))
     text = re.sub(r"^[ :]*\{\|.*?^[ ]*\|\}", "", text, flags=re.DOTALL | re.MULTILINE)  # tables
     spans = spans_of(text)
@@ -166,7 +170,7 @@ def occurrences(wikitext: str) -> Iterator[Occurrence]:
 
 
 def spans_of(text: str) -> list[Span]:
-    """Templates, and tags outside of them, in the order of the text."""
+    """Outermost templates, and tags outside of them, in the order of the text."""
     spans = []
     for start, end in templates(text):
         name = template_name(text[start:end])
@@ -179,9 +183,14 @@ def spans_of(text: str) -> list[Span]:
 
 
 def _occurrence(text: str, spans: Sequence[Span], number: int) -> Occurrence | None:
-    """A template or tag with what is around it.
+    """The template or tag ``spans[number]`` with the words around it.
 
     None where it stands in no line of prose, or where there are too few words around it.
+
+    Args:
+        text: wikitext of a page.
+        spans: its templates and tags, in the order of the text.
+        number: index of the one among ``spans``.
     """
     # Its line.
     span = spans[number]
@@ -193,11 +202,11 @@ def _occurrence(text: str, spans: Sequence[Span], number: int) -> Occurrence | N
     if "\n" in piece or line.lstrip().startswith(NO_PROSE):
         return None
     # The words before and after it.
-    before = _words_before(text, spans, number, first)
-    after = _words_after(text, spans, number, last)
+    before = _words_before(text, spans, number, limit=first)
+    after = _words_after(text, spans, number, limit=last)
     if before is None or after is None or len(before) + len(after) < WORDS:
         return None
-    limit = WORDS if before and after else WORDS_OF_ONE_SIDE
+    num_words = WORDS if before and after else WORDS_OF_ONE_SIDE
     # Its name and content.
     if span.tag:
         name = f"<{span.tag}>"
@@ -206,27 +215,42 @@ def _occurrence(text: str, spans: Sequence[Span], number: int) -> Occurrence | N
         name = template_name(piece)
         inside = words(max(piece[2:-2].split("|")[1:], key=len, default=""))
     left, right = text[first : span.start], text[span.end : last]
-    tokens = (*_shown_tokens(left)[-4:], *_shown_tokens(right)[:4])
+    tokens = (*_shown_tokens(left)[-TOKENS:], *_shown_tokens(right)[:TOKENS])
     return Occurrence(
-        name, line, tuple(before[-limit:]), tuple(after[:limit]), tuple(inside), tokens
+        name,
+        line,
+        before=tuple(before[-num_words:]),
+        after=tuple(after[:num_words]),
+        inside=tuple(inside),
+        tokens=tokens,
     )
 
 
 def _shown_tokens(wikitext: str) -> tuple[str, ...]:
+    """Words and single signs that a piece of wikitext shows, without links' brackets and tags."""
     text = re.sub(r"\[\[(?:[^\[\]|]*\|)?|\]\]|'{2,}|<[^<>]*>", "", wikitext)
     return tuple(_TOKEN.findall(html.unescape(text)))
 
 
 def template_name(piece: str) -> str:
-    """The name in lower case of a template, its braces around it."""
+    """The name in lower case of a template in its braces: up to "|", a line's end or a colon.
+
+    ``{{#tag:ref}}`` keeps the colon after its "#", whose name is "#tag:ref".
+    """
     name, *_ = re.split(r"[|\n}]|(?<=[^#]):", piece[2:], maxsplit=1)
     return name.strip().lower().replace("_", " ")
 
 
 def _words_before(text: str, spans: Sequence[Span], number: int, limit: int) -> list[str] | None:
-    """Words from the last template or tag that shows text, or from a limit.
+    """Words between the last template or tag that shows text and ``spans[number]``.
 
-    None if that one touches.
+    None if no word stands between the two, so that a loss could not be told from the other's.
+
+    Args:
+        text: wikitext of a page.
+        spans: its templates and tags.
+        number: index of the one whose words are taken.
+        limit: character from which words count if no other shows text: the start of its line.
     """
     end, shown = spans[number].start, ""
     for span in reversed(spans[:number]):
@@ -240,9 +264,9 @@ def _words_before(text: str, spans: Sequence[Span], number: int, limit: int) -> 
 
 
 def _words_after(text: str, spans: Sequence[Span], number: int, limit: int) -> list[str] | None:
-    """Words up to the next template or tag that shows text, or to a limit.
+    """Words between ``spans[number]`` and the next template or tag that shows text.
 
-    None if that one touches.
+    As :func:`_words_before`, with the end of the line as ``limit``.
     """
     start, shown = spans[number].end, ""
     for span in spans[number + 1 :]:
@@ -256,9 +280,9 @@ def _words_after(text: str, spans: Sequence[Span], number: int, limit: int) -> l
 
 
 def lost(occurrence: Occurrence, text: str) -> int | None:
-    """Where in the reader's text the words around an occurrence follow each other directly.
+    """The character of the reader's text at which an occurrence's content is missing.
 
-    None if nowhere.
+    There the words around the occurrence follow each other directly. None if they do so nowhere.
     """
     pattern = _pattern_of_loss(occurrence, text)
     match = re.search(pattern, text) if pattern else None
@@ -266,7 +290,10 @@ def lost(occurrence: Occurrence, text: str) -> int | None:
 
 
 def _pattern_of_loss(occurrence: Occurrence, text: str) -> str | None:
-    """What stands in the reader's text if an occurrence's content was lost; None if unknown."""
+    """A regular expression that matches the reader's text where an occurrence's content was lost.
+
+    None if a loss cannot be recognised.
+    """
     before, after = _phrase(occurrence.before), _phrase(occurrence.after)
     has_both = bool(occurrence.before and occurrence.after)
     # A break whose next line begins without a gap.
@@ -297,14 +324,17 @@ def _pattern_of_loss(occurrence: Occurrence, text: str) -> str | None:
 
 
 def _joins_numbers(occurrence: Occurrence) -> bool:
-    """Whether a number comes before a number inside."""
+    """Whether the last word before an occurrence and the first inside it are numbers.
+
+    ``inside`` has a word: tags without words are judged earlier.
+    """
     if not occurrence.before:
         return False
     return occurrence.before[-1].isdigit() and occurrence.inside[0].isdigit()
 
 
 def _phrase(sequence: Sequence[str]) -> str:
-    """A pattern of words that follow each other."""
+    """A regular expression of words that follow each other, with signs and blanks between."""
     return r"\W+".join(map(re.escape, sequence))
 
 
@@ -316,7 +346,7 @@ def measure(folder: Path) -> Counts:
         text = "\n".join(body for _, body in sections(page.text, counts.struck_by))
         spans = list(_sentences(text))
         counts.sentences += len(spans)
-        # The first loss of each sentence.
+        # The first loss of each sentence, by the sentence's range of characters.
         damaged: dict[tuple[int, int], str] = {}
         for occurrence in occurrences(page.text):
             counts.occurrences += 1
@@ -331,7 +361,7 @@ def measure(folder: Path) -> Counts:
 
 
 def _sentence_at(spans: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
-    """The sentence around a position; between two, the position itself."""
+    """The range of the sentence around a character; between two, that of the character alone."""
     for start, end in spans:
         if start <= position <= end:
             return start, end
@@ -339,14 +369,14 @@ def _sentence_at(spans: Sequence[tuple[int, int]], position: int) -> tuple[int, 
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Sentences of a text, paragraph by paragraph."""
+    """Yield half-open character ranges of a text's sentences, paragraph by paragraph."""
     for line in re.finditer(r"[^\n]+", text):
         for start, end in sentences(line[0]):
             yield line.start() + start, line.start() + end
 
 
 def report(counts: Counts) -> dict[str, Any]:
-    """The numbers of a dump."""
+    """The printed numbers of a dump by name; percentages are of all sentences, struck ones too."""
     struck = sum(counts.struck_by.values())
     total = counts.sentences + struck
     return {
@@ -371,12 +401,12 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     show = "print N random lines and what the reader makes of them"
     parser.add_argument("--show", type=int, default=0, metavar="N", help=show)
-    parser.add_argument("--seed", type=int, default=0, help="of the sentences that are shown")
+    parser.add_argument("--seed", type=int, default=0, help="of the random lines (0)")
     return parser
 
 
 def main() -> None:
-    """Measure and print."""
+    """Print the numbers of a dump, and random lines beside what the reader makes of them."""
     options = arguments().parse_args()
     counts = measure(options.folder)
     numbers = report(counts)

@@ -46,21 +46,22 @@ SENTENCES = 16  # of each text
 TEXTS = 96  # of a trial, as many as HANNA has human stories
 SHARES = (0.5, 0.25)  # of a text that is left where lengths are unequal
 ALARM = 0.05
-PERMUTATIONS = 500  # of a halving; enough to tell p from 0.05
+RESAMPLES = 2  # for intervals, which no trial uses
+PERMUTATIONS = 500  # of a test; enough to tell p from 0.05
 KINDS = ("halves", "unequal", "uncut", "damaged")
-FEWER = {"uncut": 10, "damaged": 10}  # one trial in so many
+FEWER = {"uncut": 10, "damaged": 10}  # tried only where the trial's number is a multiple of this
 CITIES = "wikisection_city/wikisection_withSections.test.txt"
 STORIES = "hanna/hanna_llm_stories.csv"
-# Where a critic is tried if it does not apply to a draw.
+# The collection in which a critic is tried where it does not apply to the one whose turn it is.
 ELSEWHERE = {"section order": "cities", "persons": "stories"}
 OUT = Path("experiments/matrix/measured/false_alarms.json")
 PAGE = Path("docs/false_alarms.md")
 BEGIN, END = "<!-- false alarms -->", "<!-- end -->"
-# Its rate was the one whose interval began above 5 % after 1,000 trials; so it was tried on draws
-# of other numbers.
+# Critic and kind whose interval alone began above 5 % after 1,000 trials; so it was tried again, on
+# draws whose numbers begin at AGAIN_FROM.
 AGAIN = ("shared nouns", "unequal")
 AGAIN_FROM = 5000
-HUMAN = "-human"
+HUMAN = "-human"  # end of the id of a human story in HANNA
 COLLECTIONS = ("cities", "stories", "both")
 
 PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]er)\b")
@@ -72,22 +73,23 @@ Rows = list[list[str]]  # sentences of each text
 
 
 def arguments() -> argparse.ArgumentParser:
-    """The command line."""
+    """The command line; without ``--data`` no trial is run and the table alone is written."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help=f"folder with {CITIES} and {STORIES}")
-    trials = "halves, and as many of unequal lengths (1000)"
+    trials = "trials of halves, and as many of unequal lengths (1000)"
     parser.add_argument("--trials", type=int, default=1000, help=trials)
-    parser.add_argument("--minutes", type=float, default=15.0, help="of work before it stops (15)")
-    again = f"further trials of {' at '.join(AGAIN)} lengths"
+    parser.add_argument("--minutes", type=float, default=15.0, help="stop after so many (15)")
+    critic, kind = AGAIN
+    again = f"further trials of the critic {critic} at {kind} lengths (0)"
     parser.add_argument("--again", type=int, default=0, help=again)
-    parser.add_argument("--out", type=Path, default=OUT)
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--out", type=Path, default=OUT, help="JSON file of the counts")
+    parser.add_argument("--page", type=Path, default=PAGE, help="page with the table")
     return parser
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Go on with the trials where there are data, and write the table into the page."""
-    options = arguments().parse_args(given)
+    options = arguments().parse_args(argv)
     record = read_json(options.out) if options.out.is_file() else {"done": {}, "counts": {}}
     if options.data is not None:
         collections = read_collections(options.data)
@@ -95,6 +97,7 @@ def main(given: Sequence[str] | None = None) -> None:
         if options.again:
             record["again"] = {AGAIN[0]: again(collections, options.again)}
             write_json(options.out, record)
+    # The table stands between two comments of the page.
     before, _, after = options.page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = after.partition(END)
     rates = table(record)
@@ -119,7 +122,7 @@ def read_collections(data: Path) -> Collections:
 
 
 def _first(document: Document) -> Document:
-    """Its first ``SENTENCES`` sentences."""
+    """The first ``SENTENCES`` sentences of a document, which goes to the real side (split test)."""
     return _cut(replace(document, split="test"), SENTENCES)
 
 
@@ -140,8 +143,9 @@ def run(
     """Count alarms until the time is over or all trials are done.
 
     Args:
-        collections: whose texts are drawn.
-        record: counts and what is done so far; it is changed in place.
+        collections: texts by collection.
+        record: changed in place. ``done``: trials by kind; ``counts``: by critic and
+            ``"<collection> <kind>"`` the list [alarms, trials].
         trials: of random halves.
         minutes: after which it stops.
         out: where the record is saved.
@@ -164,8 +168,8 @@ def run(
 
 
 def _is_due(record: Mapping[str, Any], kind: str, number: int) -> bool:
-    """Whether a trial of a kind is to be done, and is not done yet."""
-    every = FEWER.get(kind, 1)
+    """Whether the trial with this number is one of the kind's trials and is not done yet."""
+    every = FEWER.get(kind, 1)  # done counts the kind's own trials, one in so many numbers
     return number % every == 0 and record["done"].get(kind, 0) * every <= number
 
 
@@ -176,7 +180,10 @@ def count_trial(
     critics: Mapping[str, Panel],
     number: int,
 ) -> None:
-    """Add the verdicts of a trial to the counts; the collections take turns."""
+    """Run the trial of a kind with this number on the collection whose turn it is.
+
+    Its verdicts are added to ``record``, as :func:`run` describes it.
+    """
     turn = number // FEWER.get(kind, 1)
     name = COLLECTIONS[turn % len(COLLECTIONS)]
     verdicts = trial(collections[name], kind, list(critics.values()), number)
@@ -186,7 +193,7 @@ def count_trial(
         if critic not in verdicts and name != other:
             elsewhere = trial(collections[other], kind, [critics[critic]], number)
             _count(record, other, kind, elsewhere)
-    # Critics whose damage takes texts of the other collection.
+    # Critics whose damage takes stories into cities: those of STRANGERS.
     if kind == "damaged":
         for critic in STRANGERS:
             verdict = strangers(collections, critics[critic], number)
@@ -208,7 +215,7 @@ def again(collections: Collections, trials: int) -> list[int]:
 def _count(
     record: dict[str, Any], collection: str, kind: str, verdicts: Mapping[str, bool]
 ) -> None:
-    """Add the verdicts of a trial to the counts of (alarms, trials)."""
+    """Add one trial's verdicts by critic (whether it raised an alarm) to ``record["counts"]``."""
     for critic, verdict in verdicts.items():
         cells = record["counts"].setdefault(critic, {})
         counts = cells.setdefault(f"{collection} {kind}", [0, 0])
@@ -217,9 +224,10 @@ def _count(
 
 
 def quick_panels() -> list[Panel]:
-    """The critics without a network; they mark nothing.
+    """The critics of ``longform criticize`` that need no network, without their marks in texts.
 
-    Those that read each text by itself read it once.
+    Trials draw the same texts over and over: a critic that reads each text by itself reads it once
+    and takes the predictions from a cache, which critics with the same reader share.
     """
     caches: dict[Any, dict[tuple[str, str], Any]] = {}
     critics = []
@@ -228,7 +236,7 @@ def quick_panels() -> list[Panel]:
             continue
         quick = replace(panel, spans=None)
         if panel.learns != "predictions" and panel.measure != "sections":
-            cache = caches.setdefault(panel.reader, {})  # critics of nouns read alike
+            cache = caches.setdefault(panel.reader, {})
             quick = replace(quick, reader=partial(_read_once, panel.reader, cache))
         critics.append(quick)
     return critics
@@ -239,12 +247,12 @@ def _read_once(
     cache: dict[tuple[str, str], Any],
     documents: Sequence[Excerpt],
 ) -> list[Any]:
-    """What a reader makes of documents, each text read once.
+    """Predictions of a reader for documents, in their order and with their splits.
 
     Args:
         read: the reader.
-        cache: of what it made, by id and text; what is new is added.
-        documents: in whose order and with whose split the result stands.
+        cache: its predictions by (id, text); those of new texts are added.
+        documents: the texts.
     """
     new = {}
     for document in documents:
@@ -263,7 +271,17 @@ def _read_once(
 def trial(
     documents: Documents, kind: str, critics: Sequence[Panel], number: int
 ) -> dict[str, bool]:
-    """Whether each critic that applies calls the two sides different."""
+    """Whether each critic calls the two sides of a trial different.
+
+    Args:
+        documents: the collection from which texts are drawn.
+        kind: of :data:`KINDS`.
+        critics: critics to try.
+        number: of the trial; seeds the draw and the tests.
+
+    Returns:
+        True for an alarm, by critic; a critic that does not apply to these texts is left out.
+    """
     rng = generator("false alarms", kind, number, documents[0].id)
     if kind == "damaged":
         return damaged_trial(documents, critics, number, rng)
@@ -282,7 +300,10 @@ def trial(
 def damaged_trial(
     documents: Documents, critics: Sequence[Panel], number: int, rng: Rng
 ) -> dict[str, bool]:
-    """Whether each critic sees its own damage, where it applies."""
+    """Whether each critic sees the damage that it is meant for, by critic as in :func:`trial`.
+
+    Each critic has a draw of its own; those without an entry in :data:`DAMAGES` are left out.
+    """
     verdicts = {}
     for panel in critics:
         if panel.name not in DAMAGES:
@@ -299,26 +320,26 @@ def damaged_trial(
 def random_halves(
     documents: Documents, count: int, rng: Rng
 ) -> tuple[list[Document], list[Document]]:
-    """So many texts at random: one half as the real side, the other as the generated one."""
+    """``count`` texts at random: one half as the real side, the other as the generated one."""
     sample = random_texts(documents, count, rng)
     middle = len(sample) // 2
     return sample[middle:], generated(sample[:middle])
 
 
 def random_texts(documents: Documents, count: int, rng: Rng) -> list[Document]:
-    """So many texts, without a repetition."""
+    """``count`` different texts at random, or all in a random order where there are fewer."""
     return [documents[row] for row in rng.permutation(len(documents))[:count]]
 
 
 def generated(documents: Documents) -> list[Document]:
-    """Texts as those of the generated side."""
+    """Copies of texts in the split ``generated``, as the generated side needs them."""
     return [replace(document, split="generated") for document in documents]
 
 
 def one_side_cut(
     real: list[Document], others: list[Document], rng: Rng
 ) -> tuple[list[Document], list[Document]]:
-    """One side, drawn at random, is cut to one of ``SHARES`` of each text."""
+    """Both sides; one of them, drawn at random, has each text cut to one of ``SHARES`` of it."""
     share = SHARES[int(rng.integers(len(SHARES)))]
     if rng.random() < 0.5:
         return _shares(real, share), others
@@ -328,14 +349,18 @@ def one_side_cut(
 def alarm(panel: Panel, texts: ComparedTexts, number: int) -> bool | None:
     """Whether a critic calls the sides different; None where it does not apply to these texts."""
     try:
-        judgement = judge(panel, texts, number, 2, PERMUTATIONS)
+        judgement = judge(panel, texts, seed=number, resamples=RESAMPLES, permutations=PERMUTATIONS)
     except BadInput:
         return None
     return judgement.difference.p_value < ALARM
 
 
 def strangers(collections: Collections, panel: Panel, number: int) -> bool:
-    """Whether a critic tells cities with a story in them, or stories, from cities."""
+    """Whether a critic of :data:`STRANGERS` raises an alarm where cities meet stories.
+
+    The real side are cities. The generated side are stories for the critic of topics, else cities
+    with sentences of stories in them (:func:`with_stories`).
+    """
     rng = generator("strangers", panel.name, number)
     _, count = STRANGERS[panel.name]
     cities = random_texts(collections["cities"], count, rng)
@@ -345,11 +370,15 @@ def strangers(collections: Collections, panel: Panel, number: int) -> bool:
     else:
         damaged = with_stories(generated(cities[: len(stories)]), stories)
     texts = compared(cities[len(stories) :], damaged, equal=True)
-    return judge(panel, texts, number, 2, PERMUTATIONS).difference.p_value < ALARM
+    judgement = judge(panel, texts, seed=number, resamples=RESAMPLES, permutations=PERMUTATIONS)
+    return judgement.difference.p_value < ALARM
 
 
 def with_stories(cities: Documents, stories: Documents) -> list[Document]:
-    """Cities whose every second sentence is one of a story, which begins anew at its end."""
+    """Cities in which every second sentence is that of a story at the same position.
+
+    A story shorter than its city begins anew at its end.
+    """
     mixed = []
     for city, story in zip(_rows(cities), _rows(stories), strict=True):
         row = list(city)
@@ -360,7 +389,7 @@ def with_stories(cities: Documents, stories: Documents) -> list[Document]:
 
 
 def _shares(documents: Documents, share: float) -> list[Document]:
-    """The first sentences of each text, so many as are a share of all."""
+    """The first sentences of each text: ``share`` of all its sentences, at least one."""
     beginnings = []
     for document in documents:
         count = sum(len(sentences(section.text)) for section in document.sections)
@@ -369,26 +398,28 @@ def _shares(documents: Documents, share: float) -> list[Document]:
 
 
 def compared(real: Documents, others: Documents, *, equal: bool) -> ComparedTexts:
-    """The sides as ``criticize`` compares them.
-
-    The collections have no copies, so that none are looked for.
+    """The two sides in the form that ``criticize`` compares.
 
     Args:
-        real, others: the sides.
+        real, others: texts of the real and of the generated side.
         equal: whether both are cut to equal lengths.
     """
     sides = tuple(real), tuple(others)
-    numbers = {document.id: number for number, document in enumerate([*real, *others])}
+    # The collections have no near copies: each text is a source of its own.
+    sources = {document.id: number for number, document in enumerate([*real, *others])}
     lengths: dict[str, EqualLengths] = {}
     for measure in MEASURES:
         if equal:
             lengths[measure] = equal_lengths(*sides, measure)
         else:
-            lengths[measure] = EqualLengths(measure, _uncut(real), _uncut(others), (0, 0))
-    return ComparedTexts(*sides, numbers, lengths)
+            lengths[measure] = EqualLengths(
+                measure, real=_uncut(real), generated=_uncut(others), cut=(0, 0)
+            )
+    return ComparedTexts(*sides, sources=sources, equal=lengths)
 
 
 def _uncut(documents: Documents) -> tuple[Excerpt, ...]:
+    """Excerpts that hold the whole of each document."""
     excerpts = []
     for document in documents:
         excerpts.append(Excerpt(document.id, document.split, document.sections))
@@ -396,7 +427,7 @@ def _uncut(documents: Documents) -> tuple[Excerpt, ...]:
 
 
 def section_shuffles(documents: Documents, rng: Rng) -> list[Document]:
-    """Sections in a random order."""
+    """Texts with their sections in a random order."""
     shuffled = []
     for document in documents:
         order = rng.permutation(len(document.sections))
@@ -406,9 +437,10 @@ def section_shuffles(documents: Documents, rng: Rng) -> list[Document]:
 
 
 def dealt_sentences(documents: Documents, rng: Rng) -> list[Document]:
-    """Each sentence from another text, at its place."""
+    """Texts in which the sentences at each position are dealt anew among all texts."""
     rows = _rows(documents)
     for position in range(max(map(len, rows))):
+        # Only texts that have a sentence there; each keeps its length.
         long_rows = [row for row in rows if len(row) > position]
         column = [row[position] for row in long_rows]
         for row, other in zip(long_rows, rng.permutation(len(long_rows)), strict=True):
@@ -417,7 +449,7 @@ def dealt_sentences(documents: Documents, rng: Rng) -> list[Document]:
 
 
 def repeated_sentences(documents: Documents, rng: Rng) -> list[Document]:
-    """One sentence in eight is an earlier one again."""
+    """Texts in which one sentence in eight is replaced by an earlier one of the same text."""
     rows = _rows(documents)
     for row in rows:
         for position in range(1, len(row)):
@@ -427,12 +459,12 @@ def repeated_sentences(documents: Documents, rng: Rng) -> list[Document]:
 
 
 def mixed_halves(documents: Documents, rng: Rng) -> list[Document]:
-    """The second half from a text of the other collection.
+    """Texts whose second half of sentences is that of a text of the other collection.
 
-    Where there is one collection, it is from another text.
+    Where all texts are of one collection, it is that of any text among them.
     """
     rows = _rows(documents)
-    by_collection: dict[bool, Rows] = {True: [], False: []}
+    by_collection: dict[bool, Rows] = {True: [], False: []}  # stories, cities
     are_stories = [document.id.endswith(HUMAN) for document in documents]
     for row, is_story in zip(rows, are_stories, strict=True):
         by_collection[is_story].append(row)
@@ -445,7 +477,7 @@ def mixed_halves(documents: Documents, rng: Rng) -> list[Document]:
 
 
 def names_for_pronouns(documents: Documents, rng: Rng) -> list[Document]:
-    """A first name at random for each third-person pronoun: persons are never referred to again."""
+    """Texts with a random first name for each pronoun, so that no person is referred to again."""
     names = sorted(FIRST_NAMES)
 
     def random_name(_: re.Match[str]) -> str:
@@ -460,6 +492,7 @@ def names_for_pronouns(documents: Documents, rng: Rng) -> list[Document]:
     return damaged
 
 
+# By critic the damage that it is meant for: in words for the table, and its function.
 DAMAGES: Mapping[str, tuple[str, Callable[[Documents, Rng], list[Document]]]] = {
     "section order": ("sections shuffled", section_shuffles),
     "persons": ("a name at random for each pronoun", names_for_pronouns),
@@ -471,9 +504,9 @@ DAMAGES: Mapping[str, tuple[str, Callable[[Documents, Rng], list[Document]]]] = 
         mixed_halves,
     ),
 }
-DAMAGED_TEXTS = {"kept topics": 192}  # of a trial with a damage, where more than ``TEXTS``
-# Damages by texts of the other collection: what is done, and texts of the trial (topics are learnt
-# from many).
+DAMAGED_TEXTS = {"kept topics": 192}  # in a damaged trial of this critic, instead of ``TEXTS``
+# By critic the damage in which stories stand among cities: in words, and the number of texts of a
+# trial (topics are learnt from many).
 STRANGERS = {
     "topics": ("stories in place of cities", 288),
     "related nouns (LSA)": ("every second sentence from a story", TEXTS),
@@ -492,6 +525,7 @@ def _rows(documents: Documents) -> Rows:
 
 
 def _rewritten(documents: Documents, rows: Rows) -> list[Document]:
+    """Documents with these sentences in one untitled section instead of their own."""
     rewritten = []
     for document, row in zip(documents, rows, strict=True):
         rewritten.append(replace(document, sections=(Section(None, " ".join(row)),)))
@@ -508,7 +542,7 @@ def interval(hits: int, trials: int) -> tuple[float, float]:
 def rate(
     record: Mapping[str, Any], critic: str, kind: str, collection: str = ""
 ) -> tuple[int, int]:
-    """Alarms and trials of a critic, in one collection or in all."""
+    """(alarms, trials) of a critic in trials of a kind, in one collection or (empty) in all."""
     alarms = trials = 0
     for name, counts in record["counts"].get(critic, {}).items():
         if name.endswith(kind) and name.startswith(collection):
@@ -518,7 +552,10 @@ def rate(
 
 
 def table(record: Mapping[str, Any]) -> str:
-    """Markdown: rates in percent with exact 95 % intervals; power in each collection."""
+    """Markdown table of alarm rates in percent with exact 95 % intervals, a row a critic.
+
+    Rates of trials without a damage are over all collections, power stands for each of them.
+    """
     lines = [
         "| critic | random halves | unequal lengths | not cut | damage | power: cities | stories"
         " | both |",
@@ -548,6 +585,7 @@ def table(record: Mapping[str, Any]) -> str:
 
 
 def _percent(hits: int, trials: int) -> str:
+    """A rate in percent with its exact 95 % interval, or words where nothing was tried."""
     if not trials:
         return "not tried"
     low, high = interval(hits, trials)

@@ -35,15 +35,15 @@ MIN_SECTIONS = 2  # one section has no order
 OUT = Path("experiments/matrix/measured/proposals_tried.json")
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Judge the draws where there are texts, and print how often each critic saw a difference."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--raw", type=Path, help="folder with pep-*.rst")
-    parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args(given)
+    parser.add_argument("--draws", type=int, default=20, help="random draws of texts (20)")
+    parser.add_argument("--out", type=Path, default=OUT, help="JSON file of the p-values")
+    options = parser.parse_args(argv)
     if options.raw is not None:
         documents = []
         for document in read_folder(options.raw, "pep-*.rst")[0]:
@@ -54,15 +54,18 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def tried(documents: Sequence[Document], draws: int) -> dict[str, Any]:
-    """The p-values of every critic without a network.
+    """Test random draws of proposals with every critic that needs no network.
 
     Args:
-        documents: from which real and other texts are drawn, at least ``REAL + OTHERS``.
-        draws: how many.
+        documents: proposals to draw real and other texts from, at least ``REAL + OTHERS``.
+        draws: number of draws.
 
-    Returns: ``documents``, ``draws``, and ``p_values`` by what the real texts were compared with
-        (``others``, ``shuffled``), by critic, one a draw in which the critic applied.
-    Raises BadInput: too few documents.
+    Returns:
+        ``documents`` and ``draws``: their numbers. ``p_values``: by generated side (``others``,
+        ``shuffled``) and critic, a list with one p-value for each draw in which it applied.
+
+    Raises:
+        BadInput: too few documents.
     """
     if len(documents) < REAL + OTHERS:
         raise BadInput(
@@ -76,7 +79,7 @@ def tried(documents: Sequence[Document], draws: int) -> dict[str, Any]:
         sample = random_texts(documents, REAL + OTHERS, rng)
         real, others = sample[:REAL], generated(sample[REAL:])
         for name, side in (("others", others), ("shuffled", section_shuffles(others, rng))):
-            for critic, p_value in judged(critics, real, side, number).items():
+            for critic, p_value in judged(critics, real, side, seed=number).items():
                 p_values[name].setdefault(critic, []).append(p_value)
         print(f"draw {number + 1} of {draws}", flush=True)
     return {"documents": len(documents), "draws": draws, "p_values": p_values}
@@ -85,7 +88,10 @@ def tried(documents: Sequence[Document], draws: int) -> dict[str, Any]:
 def judged(
     critics: Sequence[Panel], real: Sequence[Document], others: Sequence[Document], seed: int
 ) -> dict[str, float]:
-    """The p-value of each critic that applies, as ``longform criticize`` computes it."""
+    """The p-value of each critic that applies, by critic, as ``longform criticize`` computes it.
+
+    A critic that does not apply to these texts is left out, and its reason printed.
+    """
     texts = compared(real, others, equal=True)
     p_values = {}
     for panel in critics:
@@ -103,7 +109,7 @@ def summary(record: dict[str, Any]) -> str:
         cells = [critic]
         for side in ("others", "shuffled"):
             values = record["p_values"][side].get(critic, [])
-            alarms = sum(value < ALARM for value in values)
+            alarms = sum(p_value < ALARM for p_value in values)
             low, high = interval(alarms, len(values))
             percent = f"{100 * low:.0f}, {100 * high:.0f} %"
             cells.append(f"{alarms} of {len(values)} [{percent}]")

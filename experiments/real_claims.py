@@ -44,7 +44,8 @@ SCALES = (
     "real_classes",
     "paper_lapata2005",
 )
-# What another scale measures as the claims need it: fields of records by scale, with wildcards.
+# Records of a scale that no claim takes, since another scale measures the same as the claims need
+# it: by scale the patterns (with wildcards) of their fields, and the reason.
 ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
     "real_connectives": (
         {"task": ("connective_as_*", "connective_since_*")},
@@ -64,7 +65,8 @@ ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
         "its network is small; that of `gpu_decoders` is a pretrained one",
     ),
 }
-# Claims that one scale judges by itself, since the other scales have none of their systems.
+# Claims that one scale judges by itself, since the other scales have none of their systems: by
+# scale what its networks are, and the claims' ids.
 ALONE: dict[str, tuple[str, frozenset[str]]] = {
     "real_ladder": (
         "networks of 0.2 to 1.4 million weights from nothing, half a pass over cities",
@@ -83,10 +85,11 @@ ALONE: dict[str, tuple[str, frozenset[str]]] = {
     ),
 }
 POWER = 0.8  # of the test that would find the smallest effect
-TO_FIND = (1.960 + 0.842) / 1.960  # of a 95 % interval's arm, for a power of 0.8
+Z_LEVEL, Z_POWER = 1.960, 0.842  # normal quantiles of a two-sided level of 5 % and of that power
+TO_FIND = (Z_LEVEL + Z_POWER) / Z_LEVEL  # smallest effect as a multiple of a 95 % interval's arm
 MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 NAME = "real"  # by which claims give reasons why published text cannot test them
-NOWHERE = ROOT / "data" / "no corpora"
+NOWHERE = ROOT / "data" / "no corpora"  # no such folder: the results are all that is read
 INTRODUCTION = (
     "Which claims of the five papers hold on published text? Each claim stands below once, with"
     " its verdict from the runs on such text whose results are in git"
@@ -108,7 +111,7 @@ NOT_RUN = (
 
 @functools.cache
 def judged() -> tuple[Judged, ...]:
-    """Every claim, from the results in git of the scales above."""
+    """Every claim of every paper with its verdict, from the results in git of the scales above."""
     common = common_results()
     alone = {scale: _results(scale) for scale in ALONE if _records_of(scale).is_file()}
     claims = []
@@ -125,7 +128,7 @@ def judged() -> tuple[Judged, ...]:
 
 
 def testable(claim: Judged) -> Judged:
-    """The claim; not testable where all that was measured is undecided and of too few texts."""
+    """The claim, not testable where each measured row is undecided and rests on too few units."""
     measured = [row for row in claim.rows if row.verdict in MEASURED]
     if not measured or not all(map(_has_few_units, measured)):
         return claim
@@ -148,7 +151,7 @@ def _has_few_units(row: Row) -> bool:
 
 
 def common_results() -> Results:
-    """What the scales measured that judge claims together."""
+    """All records by which claims are judged together, of all scales in ``SCALES``."""
     records = []
     for scale in sorted(SCALES):
         for record in _results(scale):
@@ -166,15 +169,17 @@ def judged_alone(claim: Judged) -> str:
 
 
 def _records_of(scale: str) -> Path:
+    """The file of a scale's records."""
     return ROOT / "experiments" / "scales" / scale / RECORDS
 
 
 def _results(scale: str) -> Results:
+    """The records of a scale."""
     return Results(scale_results(_records_of(scale)))
 
 
 def measured_elsewhere(scale: str, record: Record) -> bool:
-    """Whether claims take a scale's record from another scale."""
+    """Whether :data:`ELSEWHERE` leaves out a scale's record, since another scale has its like."""
     fields, _ = ELSEWHERE.get(scale, ({}, ""))
     for name, patterns in fields.items():
         value = getattr(record, name) or ""
@@ -184,16 +189,17 @@ def measured_elsewhere(scale: str, record: Record) -> bool:
 
 
 def smallest_effect(row: Row, scale: str) -> float | None:
-    """The smallest effect that a test on the same numbers finds in four of five cases.
+    """The smallest effect that a test on as many units finds with a power of 0.8.
+
+    It is 1.43 times the wider arm of the comparison's 95 % interval (2.80 standard errors).
 
     Args:
         row: a comparison of a claim.
         scale: ``ratio`` or ``difference``.
 
     Returns:
-        2.80 standard errors of a difference, which are taken from the wider arm of its interval; a
-        factor where numbers are compared by ratios. Of two shares without an interval, those of the
-        fewer units at one half. None where nothing was compared.
+        A difference, or a factor above 1 on the scale ``ratio``. Two shares without an interval
+        are taken to be one half each, which is the widest. None where nothing was compared.
     """
     contrast = row.contrast
     if contrast is None:
@@ -201,7 +207,8 @@ def smallest_effect(row: Row, scale: str) -> float | None:
     if contrast.low is None or contrast.high is None:
         if not contrast.units:
             return None
-        return min(1.0, TO_FIND * 1.960 * math.sqrt(0.5 / contrast.units))
+        # The variance of the difference of two shares of one half: 2 * 0.25 / units.
+        return min(1.0, TO_FIND * Z_LEVEL * math.sqrt(0.5 / contrast.units))
     if scale == "ratio":
         low, value, high = map(_logarithm, (contrast.low, contrast.value, contrast.high))
         return math.exp(TO_FIND * max(value - low, high - value))
@@ -209,12 +216,15 @@ def smallest_effect(row: Row, scale: str) -> float | None:
 
 
 def _logarithm(ratio: float) -> float:
-    """Of a ratio that may be zero."""
+    """Natural logarithm of a ratio; of zero that of a tiny ratio."""
     return math.log(max(ratio, 1e-12))
 
 
 def could_have_found(claim: Judged) -> str:
-    """The smallest effects of a claim's undecided rows; empty where none is undecided."""
+    """Words on the smallest effects that a claim's undecided rows could have found.
+
+    Empty where the claim is decided.
+    """
     if claim.verdict != UNDECIDED:
         return ""
     effects = []
@@ -231,7 +241,7 @@ def could_have_found(claim: Judged) -> str:
 
 
 def networks(claim: Judged) -> str:
-    """By which scale a claim is judged by itself, and what its networks are."""
+    """Words on the scale that judges a claim by itself and on its networks; empty without one."""
     scale = judged_alone(claim)
     if not scale or claim.verdict not in MEASURED:
         return ""
@@ -240,15 +250,15 @@ def networks(claim: Judged) -> str:
 
 
 def too_few(claim: Judged) -> str:
-    """On how many units the numbers of a claim rest that is not testable for that."""
+    """Words on the units of a claim that rests on too few of them to be tested; else empty."""
     reasons = {row.why for row in claim.rows if row.verdict == UNTESTABLE and row.contrast}
     return "".join(f"; {reason}, fewer than {FEWEST_UNITS}" for reason in sorted(reasons))
 
 
 def superseded(claim: Judged) -> list[str]:
-    """Why a claim's numbers wait for a new run of their scale.
+    """Reasons why a claim's numbers hold only until their scale is run again.
 
-    Empty where they do not, or where nothing was measured.
+    Empty where they are up to date, or where nothing was measured.
     """
     if claim.verdict not in MEASURED or judged_alone(claim):
         return []
@@ -261,7 +271,7 @@ def superseded(claim: Judged) -> list[str]:
 
 
 def markdown(claims: Sequence[Judged]) -> str:
-    """Counts by paper, notes, then the claims of each paper; last our own checks, likewise."""
+    """The page: counts by paper, notes, each paper's claims; last our own checks by paper."""
     parts = ["# Claims on published text", INTRODUCTION, claims_markdown(claims), *notes(claims)]
     papers = list(dict.fromkeys(claim.paper for claim in claims))
     for are_ours, addition in ((False, ""), (True, ", our own checks")):

@@ -22,16 +22,22 @@ from longform_lab.real_files import digest
 
 PARTS = ("LICENSE", "params.yaml", "dvc.lock", "data/generations", "data/models", "data/scores")
 MANIFEST = "MANIFEST.json"
+PERMISSIONS = 0o644 << 16  # of a member: zip has Unix permissions in the upper 16 bits
 
 
 def write(archive: Path, parts: list[str]) -> dict[str, Any]:
-    """Write the files and folders of the working directory that ``parts`` names.
+    """Write a release archive of files and folders.
+
+    Args:
+        archive: zip file to write.
+        parts: paths of the files and folders, relative to the working directory.
 
     Returns:
-        the manifest.
+        The manifest: ``commit`` (None outside git), and ``files`` with ``bytes`` and ``sha256`` of
+        each by path.
 
     Raises:
-        BadInput: one of them is not there.
+        BadInput: one of the parts is not there.
     """
     paths = files_of(parts)
     manifest: dict[str, Any] = {"commit": commit() or None, "files": {}}
@@ -43,14 +49,14 @@ def write(archive: Path, parts: list[str]) -> dict[str, Any]:
         for path in paths:
             member = zipfile.ZipInfo(path.as_posix(), EPOCH)
             member.file_size = path.stat().st_size
-            member.external_attr = 0o644 << 16
+            member.external_attr = PERMISSIONS
             with path.open("rb") as source, target.open(member, "w") as copy:
                 shutil.copyfileobj(source, copy)
     return manifest
 
 
 def files_of(parts: list[str]) -> list[Path]:
-    """The files among some paths and below them, in the order of their names.
+    """All files among some paths and below them, sorted by path, without ``.gitignore``.
 
     Raises:
         BadInput: one of the paths is not there.
@@ -65,17 +71,23 @@ def files_of(parts: list[str]) -> list[Path]:
 
 
 def commit() -> str:
-    """The commit of the working directory, and whether it has changes; empty outside git."""
+    """The commit of the working directory, followed by " with changes" if it has any.
+
+    Empty outside git.
+    """
     git = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
     process = subprocess.run(git, capture_output=True, text=True, check=False)
     return process.stdout.strip()
 
 
 def check(archive: Path) -> dict[str, Any]:
-    """The manifest of an archive that has exactly the files that it lists.
+    """Check that an archive has exactly the files of its manifest, by SHA-256.
+
+    Returns:
+        The manifest, as :func:`write` returns it.
 
     Raises:
-        BadInput: naming the first that differs.
+        BadInput: the archive is unreadable, or a file is missing, surplus or different.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -104,17 +116,16 @@ def checksum(archive: zipfile.ZipFile, name: str) -> str:
         return hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
-def main(given: list[str] | None = None) -> int:
-    """Command line."""
+def main(argv: list[str] | None = None) -> int:
+    """Write or check an archive. Returns the exit status: 2 after a problem, else 0."""
     parser = argparse.ArgumentParser(prog="python experiments/release.py", description=__doc__)
     parser.add_argument("archive", type=Path, help="the zip file")
     parts = f"files and folders to put in ({' '.join(PARTS)})"
     parser.add_argument("parts", nargs="*", default=PARTS, help=parts)
     only_check = "compare an archive with its manifest instead"
     parser.add_argument("--check", action="store_true", help=only_check)
-    options = parser.parse_args(given)
+    options = parser.parse_args(argv)
     archive = options.archive
-    # Write or check; then what the archive is.
     try:
         manifest = check(archive) if options.check else write(archive, list(options.parts))
         size, digits = archive.stat().st_size, digest(archive)

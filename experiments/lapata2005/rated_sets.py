@@ -53,7 +53,8 @@ CHANCE_DRAWS = 1000  # of scores that know nothing of a text
 FEWEST_TEXTS = 20  # for a correlation
 FEWEST_SOURCES = 5  # over which an interval is resampled
 FEWEST_SYSTEMS = 5  # of which means are correlated
-# Critics by the names of summeval.py, ours, and 1 or -1 so that more is better.
+# Critics without a language model: name in summeval.py -> (name in the table, sign), -1 where lower
+# is better.
 CHEAP = {
     "role transitions, history 1": ("entity grid", 1),
     "ranking grid, length 2": ("ranking grid", 1),
@@ -71,8 +72,12 @@ Row = dict[str, Any]
 
 
 def cheap_values(rated: RatedSet, scratch: Path) -> Values:
-    """Scores of every text by critics that read no language model, and both lengths."""
-    # 1. Critics learn from people's texts, and judge them too; only the rated texts count.
+    """Scores of every rated text by critics without a language model, and both lengths.
+
+    Returns:
+        By critic float64 (texts,), higher being better; :data:`LENGTHS` are counts.
+    """
+    # 1. Critics learn from people's texts and score them too; their scores, the first, are dropped.
     corpus = Corpus([*in_split("train", rated.real), *rated.texts])
     values = grid_values(corpus, None) | chain_values(corpus) | _path_values(corpus, scratch)
     turned: Values = {}
@@ -86,7 +91,12 @@ def cheap_values(rated: RatedSet, scratch: Path) -> Values:
 
 
 def _path_values(corpus: Corpus, scratch: Path) -> Values:
-    """BBScore and the joint density over MiniLM's features as they are, kept in ``scratch``."""
+    """Scores of all documents by both Brownian-bridge critics on MiniLM's frozen features.
+
+    Args:
+        corpus: documents; critics learn from those of the split ``train``.
+        scratch: folder for the features, which is made.
+    """
     scratch.mkdir(parents=True, exist_ok=True)
     name = {"name": "rated sets", "splitter": "rules"}
     features = sentence_features.fit(
@@ -102,8 +112,8 @@ def _path_values(corpus: Corpus, scratch: Path) -> Values:
     }
 
 
-def kept_values(rated: RatedSet, scratch: Path) -> Values:
-    """The cheap critics' values, from an earlier run where there was one."""
+def cached_values(rated: RatedSet, scratch: Path) -> Values:
+    """:func:`cheap_values` of a set, from an earlier run's file in ``scratch`` if there is one."""
     path = scratch / f"values_{rated.name}.json"
     if not path.is_file():
         start = time.process_time()
@@ -117,12 +127,21 @@ def kept_values(rated: RatedSet, scratch: Path) -> Values:
 
 
 def column(units: Sequence[Any], name: str) -> np.ndarray:
-    """One attribute of readings or measures, float64 (texts,)."""
+    """One attribute of each reading or of each text's measures, float64 (texts,)."""
     return np.array([getattr(unit, name) for unit in units], dtype=np.float64)
 
 
 def model_values(readings: Sequence[Reading], units: Sequence[TextMeasures], critic: Any) -> Values:
-    """Scores by what the language model read, turned so that more is better."""
+    """Scores of texts from the language model's readings, higher being better.
+
+    Args:
+        readings: of the texts.
+        units: their measures.
+        critic: the fitted OrderAndRepetition.
+
+    Returns:
+        By critic float64 (texts,); nan where a text has none.
+    """
     return {
         "low word perplexity": -column(readings, "word_perplexity"),
         "own order": column(readings, "own_order"),
@@ -135,7 +154,7 @@ def model_values(readings: Sequence[Reading], units: Sequence[TextMeasures], cri
 def measures_of(
     rated: RatedSet, documents: Sequence[Document], readings: Mapping[str, Reading]
 ) -> list[TextMeasures]:
-    """Measures of the texts that were read, as the critic takes them."""
+    """Measures of those documents that have a reading, in the form that the critic takes."""
     units = []
     for document in documents:
         reading = readings.get(key_of(rated.name, document))
@@ -146,11 +165,11 @@ def measures_of(
 
 
 def part_read(rated: RatedSet, readings: Mapping[str, Reading]) -> RatedSet:
-    """The first sources of a set, all texts of which were read."""
-    sources = dict.fromkeys(rated.source.tolist())
+    """The set up to the first source that has a text without a reading."""
+    sources = list(dict.fromkeys(rated.source.tolist()))
     for text, source in zip(rated.texts, rated.source.tolist(), strict=True):
         if key_of(rated.name, text) not in readings:
-            return rated.first(list(sources).index(source))
+            return rated.first(sources.index(source))
     return rated.first(len(sources))
 
 
@@ -159,20 +178,33 @@ def correlations(rated: RatedSet, values: np.ndarray, lengths: np.ndarray, name:
 
     Args:
         rated: the texts.
-        values: of the critic, float64 (texts,).
-        lengths: float64 (texts, 2); ranks of them are taken out for the last correlation.
-        name: of the critic, for the draws.
+        values: scores of the critic, float64 (texts,); nan where it has none.
+        lengths: sentences and words of each text, float64 (texts, 2); ranks of them are taken out
+            for the last correlation.
+        name: of the critic; seeds the draws.
+
+    Returns:
+        Columns ``<part> r``, ``<part> low``, ``<part> high`` of the table; the parts are "texts",
+        "within" (systems), "systems" and "equal length".
     """
     # 1. Over texts.
     rng = generator("rated sets", rated.name, name)
-    row = _interval("texts", "spearman", values, rated.rating, rated.source, rng)
+    row = _interval(
+        "texts", kind="spearman", values=values, rating=rated.rating, source=rated.source, rng=rng
+    )
     # 2. Ranks within each system, and means of systems.
     is_scored = np.isfinite(values)
     rating = np.where(is_scored, rated.rating, np.nan)
     num_systems = len(np.unique(rated.system))
     if num_systems > 1:
-        ranks = within(values, rated.system), within(rating, rated.system)
-        row |= _interval("within", "pearson", *ranks, rated.source, rng)
+        row |= _interval(
+            "within",
+            kind="pearson",
+            values=within(values, rated.system),
+            rating=within(rating, rated.system),
+            source=rated.source,
+            rng=rng,
+        )
     if num_systems >= FEWEST_SYSTEMS:
         of_means = means(values, rated.system), means(rating, rated.system)
         cell = correlate("spearman", *of_means)
@@ -188,13 +220,20 @@ def correlations(rated: RatedSet, values: np.ndarray, lengths: np.ndarray, name:
 def _interval(
     name: str, kind: str, values: np.ndarray, rating: np.ndarray, source: np.ndarray, rng: Any
 ) -> Row:
-    low, high = clustered_interval(kind, values, rating, source, rng, RESAMPLES)
+    """Columns of one part: a correlation and its 95 % interval, which resamples sources."""
+    low, high = clustered_interval(kind, values, rating, source, rng, resamples=RESAMPLES)
     value = correlate(kind, values, rating).value
     return {f"{name} r": value, f"{name} low": low, f"{name} high": high}
 
 
 def rows_of(rated: RatedSet, values: Values, lengths: Values) -> list[Row]:
-    """A row of the table for each critic that has enough texts."""
+    """A row of the table for each critic that scores enough texts of enough sources.
+
+    Args:
+        rated: the texts.
+        values: scores by critic, float64 (texts,).
+        lengths: counts by :data:`LENGTHS`, float64 (texts,).
+    """
     columns = np.column_stack(list(lengths.values()))
     num_sources = len(np.unique(rated.source))
     rows = []
@@ -209,13 +248,14 @@ def rows_of(rated: RatedSet, values: Values, lengths: Values) -> list[Row]:
 def rows_read(
     part: RatedSet, readings: Mapping[str, Reading], critic: Any, lengths: Values
 ) -> list[Row]:
-    """Rows of the critics that take what the language model read, with what reading cost.
+    """Rows of the critics that need the language model's readings, with what these cost.
 
     Args:
-        part: the sources that were read.
+        part: the set's first sources, all texts of which have a reading.
         readings: of texts, by key.
-        critic: the fitted one of order and repetition.
-        lengths: of all texts of the set, of which the part has the first.
+        critic: the fitted OrderAndRepetition.
+        lengths: counts by :data:`LENGTHS`, float64 (texts,), of the whole set, whose first texts
+            are those of ``part``.
     """
     of_texts = [readings[key_of(part.name, text)] for text in part.texts]
     scores = model_values(of_texts, measures_of(part, part.texts, readings), critic)
@@ -227,19 +267,26 @@ def rows_read(
 
 
 def raters_row(rated: RatedSet) -> list[Row]:
-    """Each rater with the mean of the others, where texts have several (Pearson)."""
+    """A row with the correlation (Pearson) of each rater with the mean of the others.
+
+    Only raters of enough texts count; no row where fewer than two are left.
+    """
     ratings = rated.marks.T
-    often = ratings[np.isfinite(ratings).sum(axis=1) >= FEWEST_TEXTS]
-    if len(often) < 2:
+    frequent = ratings[np.isfinite(ratings).sum(axis=1) >= FEWEST_TEXTS]
+    if len(frequent) < 2:
         return []
-    agreed = leave_one_out(often, generator("rated sets", rated.name, "raters"))
+    agreed = leave_one_out(frequent, generator("rated sets", rated.name, "raters"))
     row = {"set": rated.name, "critic": "a rater (Pearson)", "texts": len(rated.texts)}
     row["sources"] = len(np.unique(rated.source))
     return [row | {"texts r": agreed.value, "texts low": agreed.low, "texts high": agreed.high}]
 
 
 def chance_row(rated: RatedSet, name: str) -> Row:
-    """What a critic reaches that knows nothing: each text's score is drawn from a normal.
+    """A row of the correlations that random scores reach, drawn from a standard normal.
+
+    Args:
+        rated: the texts.
+        name: of the row; seeds the draws.
 
     Returns:
         The mean over ``CHANCE_DRAWS`` draws and the bounds between which 95 % of them lie, where
@@ -271,7 +318,7 @@ def chance_row(rated: RatedSet, name: str) -> Row:
 
 
 def costs(critic: str, readings: Sequence[Reading]) -> Row:
-    """Seconds of the processor a text, and of a mark the tokens of its request."""
+    """Columns of what readings cost: mean processor seconds a text, and a mark's mean tokens."""
     if critic == "chat mark":
         tokens = round(float(column(readings, "mark_tokens").mean()))
         seconds = float(column(readings, "mark_seconds").mean())
@@ -282,7 +329,16 @@ def costs(critic: str, readings: Sequence[Reading]) -> Row:
 def choices(
     parts: Sequence[RatedSet], reference: list[TextMeasures], readings: Mapping[str, Reading]
 ) -> list[Row]:
-    """For every choice of measures its rank correlation on each set, the best mean first."""
+    """A row for each subset of measures: its rank correlation with ratings on each set.
+
+    Args:
+        parts: the sets.
+        reference: measures of people's texts, to which the critic is fitted.
+        readings: of texts, by key.
+
+    Returns:
+        Rows with ``measures``, a column a set, and ``mean`` over sets; the highest mean first.
+    """
     rows = []
     for size in range(1, len(MEASURES) + 1):
         for measures in itertools.combinations(MEASURES, size):
@@ -293,18 +349,19 @@ def choices(
                 row[part.name] = correlate("spearman", scores, part.rating).value
             row["mean"] = float(np.mean([row[part.name] for part in parts]))
             rows.append(row)
-    return sorted(rows, key=lambda row: -row["mean"])
+    return sorted(rows, key=lambda row: -row["mean"])  # of equals the smaller subset first
 
 
 def best_choices_by_chance(
     parts: Sequence[RatedSet], reference: list[TextMeasures], readings: Mapping[str, Reading]
 ) -> np.ndarray:
-    """Mean over sets that the best choice reaches where the ratings of a set are shuffled.
+    """What the best subset of measures reaches by chance: with the ratings of each set shuffled.
 
-    The choice is made anew for each shuffle, as :func:`choices` makes it.
+    The best one is chosen anew for each shuffle, so that this is the null of the best of
+    :func:`choices`, whose arguments these are.
 
     Returns:
-        float64 (``CHANCE_DRAWS``,).
+        Mean over sets of the best subset's correlation, float64 (``CHANCE_DRAWS``,).
     """
     # 1. Ratings shuffled within each set, the same for all choices.
     rng = generator("rated sets", "choices by chance")
@@ -323,12 +380,15 @@ def best_choices_by_chance(
                 of_sets = []
                 for of_texts, rating in zip(scores, ratings, strict=True):
                     of_sets.append(correlate("spearman", of_texts, rating).value)
-                best[draw] = max(best[draw], float(np.mean(of_sets)))
+                best[draw] = max(best[draw], float(np.mean(of_sets)))  # begins at -1, the least
     return best
 
 
 def write_stored_reference(reference: Sequence[TextMeasures]) -> None:
-    """What people's texts measure, ascending, beside the critic."""
+    """Write the values of each measure over people's texts, ascending, as the critic's reference.
+
+    The file is part of the package: it makes the critic usable without texts to learn from.
+    """
     values = {}
     for name in MEASURES:
         measured = column(reference, name)
@@ -338,7 +398,7 @@ def write_stored_reference(reference: Sequence[TextMeasures]) -> None:
 
 
 def write_rows(rows: Sequence[Row], path: Path, digits: int) -> None:
-    """Rows as CSV; a cell that does not exist is empty."""
+    """Write rows as CSV, numbers to ``digits`` decimals; a column that a row lacks is empty."""
     columns = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -348,7 +408,7 @@ def write_rows(rows: Sequence[Row], path: Path, digits: int) -> None:
 
 
 def _cell(value: Any, digits: int) -> str:
-    """A number to so many digits, anything else as it is; nothing for what is not a number."""
+    """A float with ``digits`` decimals, nan as an empty string, anything else as it is."""
     if not isinstance(value, float):
         return str(value)
     return "" if math.isnan(value) else f"{value:.{digits}f}"
@@ -363,11 +423,11 @@ def main(folder: Path, scratch: Path) -> None:
     for rated in sets:
         reference += measures_of(rated, rated.references, readings)
     critic = OrderAndRepetition().fit(reference)
-    # 2. Rows of each set: cheap critics on all of it, the language model's on what it has read.
+    # 2. Rows of each set: cheap critics on all of it, the language model's on its part of readings.
     rows = []
     parts = []
     for rated in sets:
-        values = kept_values(rated, scratch)
+        values = cached_values(rated, scratch)
         lengths = {name: values[name] for name in LENGTHS}
         rows += raters_row(rated) + rows_of(rated, values, lengths)
         rows.append(chance_row(rated, "random scores, all texts"))
