@@ -50,11 +50,9 @@ SHARES = (
 
 
 def identity(record: Raw, **other: Any) -> Identity:
-    """What a record measured: the values of its fields :data:`IDENTITY`, equal for all its seeds.
+    """What a record measured: its fields :data:`IDENTITY`, in which all seeds agree.
 
-    Args:
-        record: as it is stored; a field that it lacks is None.
-        other: values of fields that replace the record's own.
+    ``other`` replaces values of fields.
     """
     return tuple(other.get(name, record.get(name)) for name in IDENTITY)
 
@@ -97,9 +95,7 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
 def correct_difference(record: Raw, first: Sequence[Raw], second: Sequence[Raw]) -> Raw:
     """A difference of two means over trainings, with its interval and test over trainings.
 
-    Args:
-        record: the difference as it is stored.
-        first, second: trainings of each of the two scorers; one pair a seed.
+    ``first`` and ``second`` are the two scorers' trainings, a pair a seed.
     """
     differences = []
     for one, other in zip(first, second, strict=True):

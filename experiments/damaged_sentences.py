@@ -183,14 +183,9 @@ def spans_of(text: str) -> list[Span]:
 
 
 def _occurrence(text: str, spans: Sequence[Span], number: int) -> Occurrence | None:
-    """The template or tag ``spans[number]`` with the words around it.
+    """The template or tag ``spans[number]`` of a wikitext, with the words around it.
 
     None where it stands in no line of prose, or where there are too few words around it.
-
-    Args:
-        text: wikitext of a page.
-        spans: its templates and tags, in the order of the text.
-        number: index of the one among ``spans``.
     """
     # Its line.
     span = spans[number]
@@ -242,15 +237,10 @@ def template_name(piece: str) -> str:
 
 
 def _words_before(text: str, spans: Sequence[Span], number: int, limit: int) -> list[str] | None:
-    """Words between the last template or tag that shows text and ``spans[number]``.
+    """Words between the last template or tag that shows text, or ``limit``, and ``spans[number]``.
 
-    None if no word stands between the two, so that a loss could not be told from the other's.
-
-    Args:
-        text: wikitext of a page.
-        spans: its templates and tags.
-        number: index of the one whose words are taken.
-        limit: character from which words count if no other shows text: the start of its line.
+    None if no word parts the two: then a loss could not be told from the other's. ``limit`` is the
+    character at which the line starts.
     """
     end, shown = spans[number].start, ""
     for span in reversed(spans[:number]):

@@ -271,16 +271,9 @@ def _read_once(
 def trial(
     documents: Documents, kind: str, critics: Sequence[Panel], number: int
 ) -> dict[str, bool]:
-    """Whether each critic calls the two sides of a trial different.
+    """Whether each critic calls the two sides of a trial different, by critic.
 
-    Args:
-        documents: the collection from which texts are drawn.
-        kind: of :data:`KINDS`.
-        critics: critics to try.
-        number: of the trial; seeds the draw and the tests.
-
-    Returns:
-        True for an alarm, by critic; a critic that does not apply to these texts is left out.
+    A critic that does not apply to these texts is left out. ``number`` seeds the draw and tests.
     """
     rng = generator("false alarms", kind, number, documents[0].id)
     if kind == "damaged":
@@ -356,10 +349,9 @@ def alarm(panel: Panel, texts: ComparedTexts, number: int) -> bool | None:
 
 
 def strangers(collections: Collections, panel: Panel, number: int) -> bool:
-    """Whether a critic of :data:`STRANGERS` raises an alarm where cities meet stories.
+    """Whether a critic of :data:`STRANGERS` raises an alarm between cities and damaged texts.
 
-    The real side are cities. The generated side are stories for the critic of topics, else cities
-    with sentences of stories in them (:func:`with_stories`).
+    These are stories for the critic of topics, else cities with sentences of stories in them.
     """
     rng = generator("strangers", panel.name, number)
     _, count = STRANGERS[panel.name]

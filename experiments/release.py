@@ -126,6 +126,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help=only_check)
     options = parser.parse_args(argv)
     archive = options.archive
+    # Write or check; then say what the archive is.
     try:
         manifest = check(archive) if options.check else write(archive, list(options.parts))
         size, digits = archive.stat().st_size, digest(archive)

@@ -76,10 +76,9 @@ def plain_text(article: Article) -> str:
 
 
 def dump() -> bytes:
-    """A multistream dump of Wikipedia, packed, whose articles are all on films.
+    """A packed multistream dump of articles on films, as the mention critic reads those alone.
 
-    The mention critic reads articles on films alone. ``write_page`` of the synthetic world writes
-    articles on anything, so that it is replaced while the dump is made.
+    The synthetic world's ``write_page`` writes on anything: it is replaced while this is made.
     """
     plain = native_corpus.write_page
 
@@ -374,12 +373,7 @@ FOLDERS: Mapping[str, Callable[[], Mapping[str, str | bytes]]] = {
 
 
 def offer(folder: Path, bases: Path) -> None:
-    """Write every file that the papers' scales list, under the path at which they look for it.
-
-    Args:
-        folder: of real files, which this fills.
-        bases: ``data/bases``, for its tokenizer.
-    """
+    """Write every file that the papers' scales list below ``folder``, where they look for it."""
     for name, make_files in FOLDERS.items():
         for file, content in make_files().items():
             path = folder / name / file
@@ -393,12 +387,8 @@ def offer(folder: Path, bases: Path) -> None:
 def publish(folder: Path, bases: Path) -> dict[str, str]:
     """Write a stand-in of the same architecture for each network of the hub, with its tokenizer.
 
-    Args:
-        folder: of the networks; each has a folder named like it on the hub below it.
-        bases: ``data/bases``, for the networks and the tokenizer.
-
     Returns:
-        Each network's folder by its name on the hub.
+        Each network's folder, below ``folder``, by its name on the hub.
     """
     from transformers import AutoModelForCausalLM
 

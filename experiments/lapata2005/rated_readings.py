@@ -71,16 +71,9 @@ class Reading:
 def read(
     tokenizer: Any, reader: LogProbReader, documents: Sequence[Document], with_marks: bool
 ) -> list[Reading]:
-    """Score a few texts with the language model.
+    """Score a few texts with the language model, which is asked for a mark if ``with_marks``.
 
-    Args:
-        tokenizer: of the language model.
-        reader: of the language model's log-probabilities.
-        documents: the texts.
-        with_marks: whether the model is also asked for a mark of each text.
-
-    Returns:
-        A reading of each text; processor seconds are the mean over these texts.
+    A text's seconds are the mean over these texts.
     """
     # 1. Every text and its shuffles.
     start = time.process_time()
@@ -159,14 +152,10 @@ def key_of(name: str, document: Document) -> str:
 
 
 def rounds(sets: Sequence[RatedSet]) -> Iterator[tuple[int, str, list[Document], bool]]:
-    """Yield the texts of each round, set by set, until no set has rated texts left.
+    """Yield (round, set, texts, with marks) until no set has rated texts left.
 
-    A round takes the next few sources of each set, so that all sets advance together and a run
-    that is stopped has whole sources.
-
-    Yields:
-        (round, name of the set, texts, True) with the rated texts, for which the model is asked
-        for marks; then the same with the references of that round and False.
+    A round takes the next few sources of each set: their rated texts, with marks, then references,
+    without. So all sets advance together, and a run that is stopped has whole sources.
     """
     for number in itertools.count():
         has_texts = False
@@ -185,13 +174,7 @@ def rounds(sets: Sequence[RatedSet]) -> Iterator[tuple[int, str, list[Document],
 
 
 def main(folder: Path, cache: Path, minutes: float) -> None:
-    """Score all texts, or as many as whole rounds begun within a time allow.
-
-    Args:
-        folder: of the rated sets.
-        cache: JSON lines of readings, to which new ones are appended.
-        minutes: after which no round begins.
-    """
+    """Append readings to the JSON lines of ``cache`` until all texts have one or time is over."""
     # 1. Earlier readings, the sets and the model.
     readings = cached(cache)
     sets = [rated_set(name, folder) for name in NAMES]

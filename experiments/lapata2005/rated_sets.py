@@ -132,15 +132,9 @@ def column(units: Sequence[Any], name: str) -> np.ndarray:
 
 
 def model_values(readings: Sequence[Reading], units: Sequence[TextMeasures], critic: Any) -> Values:
-    """Scores of texts from the language model's readings, higher being better.
+    """Scores of texts from the language model's readings, float64 (texts,), higher being better.
 
-    Args:
-        readings: of the texts.
-        units: their measures.
-        critic: the fitted OrderAndRepetition.
-
-    Returns:
-        By critic float64 (texts,); nan where a text has none.
+    ``units`` are the same texts' measures, ``critic`` the fitted OrderAndRepetition.
     """
     return {
         "low word perplexity": -column(readings, "word_perplexity"),
@@ -227,13 +221,7 @@ def _interval(
 
 
 def rows_of(rated: RatedSet, values: Values, lengths: Values) -> list[Row]:
-    """A row of the table for each critic that scores enough texts of enough sources.
-
-    Args:
-        rated: the texts.
-        values: scores by critic, float64 (texts,).
-        lengths: counts by :data:`LENGTHS`, float64 (texts,).
-    """
+    """A row of the table for each critic that scores enough texts of enough sources."""
     columns = np.column_stack(list(lengths.values()))
     num_sources = len(np.unique(rated.source))
     rows = []
@@ -254,8 +242,7 @@ def rows_read(
         part: the set's first sources, all texts of which have a reading.
         readings: of texts, by key.
         critic: the fitted OrderAndRepetition.
-        lengths: counts by :data:`LENGTHS`, float64 (texts,), of the whole set, whose first texts
-            are those of ``part``.
+        lengths: of all texts of the set, the first of which are those of ``part``.
     """
     of_texts = [readings[key_of(part.name, text)] for text in part.texts]
     scores = model_values(of_texts, measures_of(part, part.texts, readings), critic)
@@ -282,11 +269,7 @@ def raters_row(rated: RatedSet) -> list[Row]:
 
 
 def chance_row(rated: RatedSet, name: str) -> Row:
-    """A row of the correlations that random scores reach, drawn from a standard normal.
-
-    Args:
-        rated: the texts.
-        name: of the row; seeds the draws.
+    """A row, called ``name``, of what random scores reach, drawn from a standard normal.
 
     Returns:
         The mean over ``CHANCE_DRAWS`` draws and the bounds between which 95 % of them lie, where
@@ -331,13 +314,7 @@ def choices(
 ) -> list[Row]:
     """A row for each subset of measures: its rank correlation with ratings on each set.
 
-    Args:
-        parts: the sets.
-        reference: measures of people's texts, to which the critic is fitted.
-        readings: of texts, by key.
-
-    Returns:
-        Rows with ``measures``, a column a set, and ``mean`` over sets; the highest mean first.
+    The critic is fitted to ``reference``, people's texts. The highest ``mean`` over sets is first.
     """
     rows = []
     for size in range(1, len(MEASURES) + 1):
@@ -357,8 +334,7 @@ def best_choices_by_chance(
 ) -> np.ndarray:
     """What the best subset of measures reaches by chance: with the ratings of each set shuffled.
 
-    The best one is chosen anew for each shuffle, so that this is the null of the best of
-    :func:`choices`, whose arguments these are.
+    The best one is chosen anew for each shuffle, as :func:`choices` does for the real ratings.
 
     Returns:
         Mean over sets of the best subset's correlation, float64 (``CHANCE_DRAWS``,).
@@ -385,10 +361,7 @@ def best_choices_by_chance(
 
 
 def write_stored_reference(reference: Sequence[TextMeasures]) -> None:
-    """Write the values of each measure over people's texts, ascending, as the critic's reference.
-
-    The file is part of the package: it makes the critic usable without texts to learn from.
-    """
+    """Write each measure's values over people's texts, ascending: the packaged reference."""
     values = {}
     for name in MEASURES:
         measured = column(reference, name)
