@@ -136,7 +136,11 @@ def test_a_system_is_worse_the_further_it_is_on_the_wrong_side(better, badness):
     assert found.tolist() == badness
 
 
-def test_ranks_are_counted_in_every_resample_and_ties_share():
+def scored(**values):
+    return {name: Estimate(value, 0.0, 9.0, 2, 0, "") for name, value in values.items()}
+
+
+def test_intervals_of_ranks_are_of_resamples_whose_ties_share():
     """Lower is better; what is not finite ranks last. Ranks of a: 1, 1.5, 1 and 2."""
     nan = np.nan
     draws = {
@@ -144,11 +148,24 @@ def test_ranks_are_counted_in_every_resample_and_ties_share():
         "a": [np.array([1.0, 2.0]), np.array([5.0, nan])],
         "b": [np.array([2.0, 2.0]), np.array([6.0, 7.0])],
     }
-    ranks = systems._ranks(panel(), draws)
+    ranks = systems._ranks("lower", draws, scored(real=0.0, a=3.0, b=4.0))
     assert list(ranks) == ["a", "b"]
-    assert (ranks["a"].value, ranks["b"].value) == (1.25, 1.75)
+    assert (ranks["a"].value, ranks["b"].value) == (1.0, 2.0)
     assert 1.0 <= ranks["a"].low < 1.1 and 1.9 < ranks["a"].high <= 2.0
     assert 1.0 <= ranks["b"].low < 1.1 and 1.9 < ranks["b"].high <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("better", "expected"),
+    [("lower", [1.0, 2.5, 2.5, 4.0]), ("higher", [3.0, 1.5, 1.5, 4.0]), ("", [2.0, 2.0, 2.0, 4.0])],
+)
+def test_systems_of_equal_scores_share_the_mean_of_their_places(better, expected):
+    """Real text has 2: the scores 1, 3 and 3 are equally far from it. In resamples b wins."""
+    scores = scored(real=2.0, a=1.0, b=3.0, c=math.nextafter(3.0, 4.0), d=math.nan)
+    draws = {name: [np.full(3, one.value)] for name, one in scores.items()}
+    draws["b"] = [np.array([0.0, 2.0, 9.0])]
+    ranks = systems._ranks(better, draws, scores)
+    assert [ranks[name].value for name in "abcd"] == expected
 
 
 def test_every_system_is_judged_against_real_text_and_every_pair_once(sides, monkeypatch):

@@ -42,6 +42,7 @@ from longform.criticize.splits import (
 from longform.datasets.own_texts import Texts, place_in_source, read_texts
 from longform.documents import Document
 from longform.errors import BadInput, InputError, counted
+from longform.results import rounded
 from longform.statistics.comparisons import Comparison, compare
 from longform.statistics.estimates import Estimate, bootstrap_scores
 from longform.statistics.intervals import percentile_interval
@@ -59,8 +60,8 @@ Draws = dict[str, list[Scores]]  # name of a side -> its bootstrap scores in eac
 class Rank:
     """A system's place among the systems, 1 for the one that the critic finds best."""
 
-    value: float  # middle of the resamples
-    low: float
+    value: float  # of the score; systems of one score share the mean of their places
+    low: float  # 95 % interval over resamples
     high: float
 
 
@@ -417,7 +418,8 @@ def judge_systems(
         raise InputError(panel.absent)
     fits = _fits(panel, sides)
     draws = _draws(panel, fits, bool(sides.pairs), seed, resamples)
-    ranks = _ranks(panel, draws)
+    estimates = {name: _estimate(fits, name, draws[name]) for name in fits[0].sides}
+    ranks = _ranks(panel.critic.better, draws, estimates)
     # 1. Each system against real text.
     systems: dict[str, SystemResult] = {}
     for name in fits[0].sides:
@@ -425,7 +427,7 @@ def judge_systems(
             continue
         difference = _test(panel, fits, name, REAL, seed, permutations)
         systems[name] = SystemResult(
-            estimate=_estimate(fits, name, draws[name]),
+            estimate=estimates[name],
             difference=difference,
             corrected_p=difference.p_value,
             detectable=detectable_difference(draws[name], draws[REAL]),
@@ -440,8 +442,7 @@ def judge_systems(
             gaps.append(first_scores - second_scores)
         low, high = percentile_interval(np.concatenate(gaps))
         pairs.append(PairResult(first, second, difference, low, high, difference.p_value))
-    real = _estimate(fits, REAL, draws[REAL])
-    return CriticOnSystems(panel, real, systems, tuple(pairs), sides.cut[panel.measure])
+    return CriticOnSystems(panel, estimates[REAL], systems, tuple(pairs), sides.cut[panel.measure])
 
 
 @dataclass(frozen=True)
@@ -601,27 +602,48 @@ def _variance(draws: Scores) -> float:
     return float(np.var(finite)) if len(finite) else math.nan
 
 
-def _ranks(panel: Panel, draws: Draws) -> dict[str, Rank]:
-    """Median rank of each system over all resamples of all halvings, with its 95 % interval."""
-    # 1. How bad each system is in every resample; what is not finite ranks last.
+def _ranks(better: str, draws: Draws, estimates: Mapping[str, Estimate]) -> dict[str, Rank]:
+    """Rank of each system by its score, with a 95 % interval over the resamples of all halvings.
+
+    Systems of one score share the mean of their places: two of three that come second have 2.5.
+
+    Args:
+        better: "higher", "lower", or else the score nearer to real text's is better.
+        draws: bootstrap scores of every side in every halving.
+        estimates: the score of every side.
+    """
+    # 1. The ranks of the scores, to twelve digits: sums of the same numbers may differ in the last.
     names = [name for name in draws if name != REAL]
+    scores = np.array([rounded(estimates[name].value) for name in names])
+    real_score = np.array(rounded(estimates[REAL].value))
+    ranks_of_scores = _ranks_of_rows(_badness(better, scores, real_score)[None])[0]
+    # 2. How bad each system is in every resample, and the ranks there.
     badness = []
     for name in names:
         of_halvings = []
         for system, real in zip(draws[name], draws[REAL], strict=True):
-            of_halvings.append(_badness(panel.critic.better, system, real))
+            of_halvings.append(_badness(better, system, real))
         badness.append(np.concatenate(of_halvings))
-    values = np.stack(badness, axis=1)  # float64 (resamples, systems)
-    values = np.where(np.isfinite(values), values, np.inf)
-    # 2. Ranks from 1, (resamples, systems): systems that are better, and the mean place of ties,
-    # among which a system counts itself.
-    num_better = (values[:, None, :] < values[:, :, None]).sum(axis=2)
-    num_equal = (values[:, None, :] == values[:, :, None]).sum(axis=2)
-    ranks = num_better + (num_equal + 1) / 2
+    ranks_of_resamples = _ranks_of_rows(np.stack(badness, axis=1))
     rank_of: dict[str, Rank] = {}
-    for name, of_system in zip(names, ranks.T, strict=True):
-        rank_of[name] = Rank(float(np.median(of_system)), *percentile_interval(of_system))
+    for name, rank, resampled in zip(names, ranks_of_scores, ranks_of_resamples.T, strict=True):
+        rank_of[name] = Rank(float(rank), *percentile_interval(resampled))
     return rank_of
+
+
+def _ranks_of_rows(badness: Scores) -> Scores:
+    """Ranks from 1 in each row, lower is better; ties share the mean of their places.
+
+    What is not finite ranks last.
+
+    Args:
+        badness: float64 (rows, systems); so are the ranks.
+    """
+    values = np.where(np.isfinite(badness), badness, np.inf)
+    num_better = (values[:, None, :] < values[:, :, None]).sum(axis=2)
+    # A system counts itself among its equals.
+    num_equal = (values[:, None, :] == values[:, :, None]).sum(axis=2)
+    return num_better + (num_equal + 1) / 2
 
 
 def _badness(better: str, system: Scores, real: Scores) -> Scores:

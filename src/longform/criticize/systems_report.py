@@ -142,6 +142,7 @@ def notes(criticism: SystemsCriticism) -> list[str]:
         f"texts: {', '.join(counts)}; a critic that learns is taught by half of the real texts and "
         "compares the others, several halvings over",
         "all sides are cut to the same lengths: each text to the shortest text of its rank",
+        "ranks are those of the scores, equal scores share the mean of their places; "
         "a rank follows distance from real text's score where a critic has no better side; "
         "p-values are permutation tests, corrected for all critics and systems (Holm)",
         "the smallest detectable difference is what one test at .05 sees in 80 of 100 comparisons",
