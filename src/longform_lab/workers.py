@@ -61,7 +61,7 @@ class Warm:
     """A worker's handle on the process with loaded libraries, which starts with the first stage.
 
     Args:
-        environment: its environment variables.
+        environment: the process's own variables; its children get those of each request.
         libraries: the modules that it loads.
     """
 
@@ -79,12 +79,13 @@ class Warm:
 
         Args:
             arguments: the stage and its names.
-            folder: in which the child runs; it has the source below ``src``.
-            environment: the child's environment variables.
+            folder: in which the child runs; it imports our modules from ``src`` below it.
+            environment: the child's environment variables, in place of the process's own.
             log: a file to which the child's output is added.
 
         Returns:
-            The child's exit status; None where the process with the libraries has died.
+            The child's exit status; None where the process with the libraries has died, and the
+            child with it. The next call then starts another process.
         """
         request = {
             "arguments": list(arguments),
@@ -116,7 +117,7 @@ class Warm:
         return int(answer)
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; the next stage starts another."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -187,18 +188,22 @@ class Finished:
 def run_commands(
     commands: Sequence[str], folder: str, variables: Mapping[str, str], log: str
 ) -> Finished:
-    """Run a stage's commands in turn, with one thread each, until one fails.
+    """Run a stage's commands in turn until one fails.
 
-    Dask workers call it. A command's process dies with the worker (on Linux), so that a stage that
-    Dask starts again does not run twice at once.
+    Dask workers call it. A command's process dies with the worker (on Linux, by
+    :func:`die_with_parent`), so that a stage that Dask starts again does not run twice at once.
 
     Args:
         commands: as in ``dvc.yaml``.
         folder: in which they run.
-        variables: environment variables that DVC sets.
+        variables: environment variables that DVC sets; they outrank this process's own, and these
+            outrank one thread for each numerical library (``THREADS``).
         log: the file for their output, emptied first.
+
+    Returns:
+        The status of the last command that ran (0 where there is none), the seconds of all, and at
+        most five last lines of the log.
     """
-    # 1. The environment of all commands.
     # 1. The environment of all commands.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**dict.fromkeys(THREADS, "1"), **os.environ, **variables, "PATH": path}
@@ -207,7 +212,8 @@ def run_commands(
     log_file = Path(log)
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_file.write_text("")
-    # 2. The commands; a stage runs in a child of the process with loaded libraries, if it can.
+    # 2. The commands. A stage is forked from a process with loaded libraries; the shell runs other
+    # commands, all of them elsewhere than on Linux, and the stage of a process that has died.
     for command in commands:
         warm_status = _run_warm(command, folder, environment, log)
         if warm_status is None:
@@ -217,7 +223,8 @@ def run_commands(
         if status:
             break
     lines = log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return Finished(status, time.monotonic() - start, tuple(lines[-5:]))
+    seconds = time.monotonic() - start
+    return Finished(status=status, seconds=seconds, last_lines=tuple(lines[-5:]))
 
 
 def _run_in_shell(command: str, folder: str, environment: Mapping[str, str], log: Path) -> int:
@@ -238,8 +245,8 @@ def _run_in_shell(command: str, folder: str, environment: Mapping[str, str], log
 def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
     """Run a stage in a child of a process with loaded libraries; return its exit status.
 
-    None, and nothing has run, for a command that is no stage, elsewhere than on Linux, and where
-    the process with the libraries has died.
+    None for a command that is no stage, elsewhere than on Linux (nothing has run then), and where
+    the process with the libraries has died, the stage with it.
     """
     stage = STAGE.fullmatch(command.strip())
     # Elsewhere than on Linux libraries may have threads that a fork does not survive.

@@ -249,11 +249,11 @@ def judge(
     blame: Blame = {}
     error: BadInput | None = None
     for number in range(panel.halvings):
-        half = _halving(panel, texts, equal, number)
+        halving = _halving(panel, texts, equal, number)
         try:
             if reads_again:
-                units = read_units(panel, _labelled(equal, half))
-            fit, generated = _fit(panel, units, half, texts.sources)
+                units = read_units(panel, _labelled(equal, halving))
+            fit, generated = _fit(panel, units, halving, texts.sources)
         except BadInput as problem:
             error = error or problem
             continue
@@ -284,26 +284,27 @@ def read_units(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
     return units
 
 
-def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:
+def _labelled(equal: EqualLengths, halving: Halves) -> list[Excerpt]:
     """All texts, the real ones labelled with the split, train or test, of one halving."""
     real = []
     for document in equal.real:
-        split = "train" if document.id in half.train else "test"
+        split = "train" if document.id in halving.train else "test"
         real.append(replace(document, split=split))
     return [*real, *equal.generated]
 
 
 def _fit(
-    panel: Panel, units: Sequence[Any], half: Halves, sources: Mapping[str, int]
+    panel: Panel, units: Sequence[Any], halving: Halves, sources: Mapping[str, int]
 ) -> tuple[_Fit, list[Any]]:
     """Fit the critic to one half of the real texts and take its statistics of both sides.
 
-    Generated near copies of a text that the critic is fitted to are left to other halvings.
+    Generated near copies of a text that the critic is fitted to are left out here, and compared in
+    a halving that does not fit to it.
 
     Args:
         panel: the critic.
-        units: units of all texts.
-        half: ids of the real texts to fit to, and of those to compare.
+        units: what its reader made of all texts.
+        halving: ids of the real texts to fit to, and of those to compare.
         sources: text id -> source number, which near copies share.
 
     Returns:
@@ -314,9 +315,9 @@ def _fit(
         BadInput: no generated text is left, or none of a side could be scored.
     """
     # 1. The units to fit to, and those to compare.
-    training_sources = {sources[text_id] for text_id in half.train}
-    train = units_among(units, half.train)
-    test = units_among(units, half.test)
+    training_sources = {sources[text_id] for text_id in halving.train}
+    train = units_among(units, halving.train)
+    test = units_among(units, halving.test)
     generated = []
     for unit in units:
         if unit.split == "generated" and sources[unit.unit_id] not in training_sources:

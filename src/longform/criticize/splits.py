@@ -21,7 +21,7 @@ SPLITS = 5  # ours: halvings of the real texts, odd so that the median p-value i
 
 @dataclass(frozen=True)
 class Halves:
-    """Ids of the real texts that critics are fitted to, and of those that are compared."""
+    """One halving: ids of the real texts that critics are fitted to, and of those compared."""
 
     train: frozenset[str]
     test: frozenset[str]

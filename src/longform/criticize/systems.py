@@ -358,9 +358,9 @@ def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan
     # 1. One halving of the real texts.
     try:
         units = read_units(panel, joined(sides.excerpts[panel.measure]))
-        half = _halving(panel, sides, number=0)
-        critic = _fitted(panel, units, half)
-        test = units_among(units, half.test)
+        halving = _halving(panel, sides, number=0)
+        critic = _fitted(panel, units, halving)
+        test = units_among(units, halving.test)
         statistics = _statistics(panel, critic, REAL, test, sides)
     except BadInput as error:
         return Plan(panel.name, 0.0, math.nan, {}, str(error))
@@ -385,11 +385,11 @@ def _halving(panel: Panel, sides: ComparedSides, number: int) -> Halves:
     return halves(sides.sides[REAL], sides.sources, number)
 
 
-def _fitted(panel: Panel, units: Sequence[Any], half: Halves) -> Any:
+def _fitted(panel: Panel, units: Sequence[Any], halving: Halves) -> Any:
     """The critic, fitted to one half of the real texts unless it learns nothing."""
     if panel.learns == "nothing":
         return panel.critic
-    return panel.critic.fit(units_among(units, half.train))
+    return panel.critic.fit(units_among(units, halving.train))
 
 
 def judge_systems(
@@ -466,11 +466,11 @@ def _fits(panel: Panel, sides: ComparedSides) -> list[_Fit]:
     fits: list[_Fit] = []
     error: BadInput | None = None
     for number in range(panel.halvings):
-        half = _halving(panel, sides, number)
+        halving = _halving(panel, sides, number)
         try:
             if reads_again:
-                units = read_units(panel, _with_splits(excerpts, half))
-            fits.append(_fit(panel, units, half, sides))
+                units = read_units(panel, _with_splits(excerpts, halving))
+            fits.append(_fit(panel, units, halving, sides))
         except BadInput as problem:
             error = error or problem
     if not fits:
@@ -478,29 +478,37 @@ def _fits(panel: Panel, sides: ComparedSides) -> list[_Fit]:
     return fits
 
 
-def _with_splits(excerpts: Mapping[str, Sequence[Excerpt]], half: Halves) -> list[Excerpt]:
+def _with_splits(excerpts: Mapping[str, Sequence[Excerpt]], halving: Halves) -> list[Excerpt]:
     """All texts, the real ones labelled with the split, train or test, of one halving."""
     documents: list[Excerpt] = []
     for name, side in excerpts.items():
         for document in side:
             if name == REAL:
-                split = "train" if document.id in half.train else "test"
+                split = "train" if document.id in halving.train else "test"
                 document = replace(document, split=split)
             documents.append(document)
     return documents
 
 
-def _fit(panel: Panel, units: Sequence[Any], half: Halves, sides: ComparedSides) -> _Fit:
+def _fit(panel: Panel, units: Sequence[Any], halving: Halves, sides: ComparedSides) -> _Fit:
     """Fit the critic to one half of the real texts, and take its statistics of each side.
 
-    A system's near copies of the texts that the critic is fitted to are left to other halvings.
+    Its side of real text is the other half. Texts are near copies where they share most words or
+    sentences (:mod:`~longform.criticize.copies`); a system's near copies of texts that the critic
+    is fitted to are left out here, and compared in a halving that does not fit to those texts.
+
+    Args:
+        panel: the critic.
+        units: what its reader made of the texts of all sides.
+        halving: ids of the real texts to fit to, and of those to compare.
+        sides: names of all sides; and the source number of each text, which near copies share.
     """
-    training_sources = {sides.sources[text_id] for text_id in half.train}
-    critic = _fitted(panel, units, half)
+    training_sources = {sides.sources[text_id] for text_id in halving.train}
+    critic = _fitted(panel, units, halving)
     statistics: dict[str, SufficientStatistics] = {}
     for name in sides.sides:
         if name == REAL:
-            compared_units = units_among(units, half.test)
+            compared_units = units_among(units, halving.test)
         else:
             compared_units = _units_of_system(name, units, training_sources, sides)
         statistics[name] = _statistics(panel, critic, name, compared_units, sides)

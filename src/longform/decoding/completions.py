@@ -27,7 +27,7 @@ from longform.text.sentences import SPLITTERS
 
 HUMAN = "-human"  # ends the id of a human side
 REPORT_EVERY = 10.0  # seconds between lines of progress
-_FULL_STOP = re.compile(r"\.(?=\s)")
+_FULL_STOP = re.compile(r"\.(?=\s)")  # before white space: not that of 3.5
 SOURCE = re.compile(r"[a-z0-9_]+")
 DECODERS = {
     "ancestral": Sampled(),
@@ -179,12 +179,20 @@ def opening(text: str, splitter: str, sentences: int) -> str | None:
 def whole_sentences(written: str, prompt: str) -> str:
     """A completed section up to its last full stop after the prompt; else with a stop added.
 
-    In both arguments, which hold the prompt first, a line is a paragraph.
+    No other mark ends a sentence here, as with the splitter "full_stops" (sheng2024).
+
+    Args:
+        written: the prompt and its completion, a paragraph a line, as models write them.
+        prompt: likewise.
+
+    Returns:
+        The section, with a blank line between paragraphs and one blank between words.
     """
     text = single_spaced(from_lines(written))
     shown = single_spaced(from_lines(prompt))
     if text.endswith("."):
         return text
+    # Behind the prompt, with which the text begins: people's sentences stay as they are.
     stops = [stop.end() for stop in _FULL_STOP.finditer(text, len(shown))]
     return text[: stops[-1]] if stops else f"{text}."
 

@@ -1,10 +1,15 @@
 r"""Exact sampling: a text is defined by float64 passes over each draw's context alone.
 
 float32 only finds it sooner. A float32 batch decides a draw if its winner leads by more than a
-measured margin, else float64 does (one in 1 / margin). The Gumbel-max rule,
+measured margin $m$, else float64 does. The Gumbel-max rule,
 $\arg\max_v (\log p_v - \log(-\log(1 - u_v)))$ with $u_v$ a hash of (draft, position, v), samples
-the softmax exactly (Gumbel 1954); an error of $\epsilon$ in the scores changes a draw with
-probability below $2 \epsilon$, at any size of vocabulary.
+the softmax exactly (Gumbel 1954). A lead is at most $m$ with probability
+$1 - \sum_v p_v / (p_v + (1 - p_v) e^m) < m$, at any size of vocabulary: about the share of draws
+that float64 decides. An error of $\epsilon$ in each score shifts a lead by $2 \epsilon$ at most, so
+it changes a draw with probability below $2 \epsilon$.
+
+A *draft* is a text that is being written. Its *words* at a position are two random integers of 32
+bits, made by :func:`keys` from its seed, from which all noise of that position is hashed.
 """
 
 import math
@@ -30,7 +35,8 @@ DECODED = 8  # last positions that calibration also reads token by token through
 FIRST, SECOND = 0x7FEB352D, 0x846CA68B - 2**32
 # Step between tokens: 2^32 / golden ratio.
 STEP = 0x9E3779B9 - 2**32
-# rows hashed at once: one row of 50,000 stays in the cache (0.3 ms; 0.4 in fours, measured)
+# Rows hashed at once: a row of 50,000 tokens stays in the processor's cache and takes 0.3 ms; a row
+# among four takes 0.4 (measured).
 ROWS_ON_CPU = 1
 
 
@@ -95,7 +101,7 @@ class Referee:
         exact = self.logits(context)
         self.called += 1
         self.largest = max(self.largest, spread(seen - exact))
-        # Rarely higher: where float32 errs more than on the calibration text.
+        # Rarely higher: where float32 errs twice as much as on the calibration text, or more.
         self.margin = max(self.margin, self.largest * SAFETY / 2)
         scores = truncated(exact / rule.temperature, rule.top_k, 0.0)
         noise = gumbel(words[None], scores.shape[1], torch.float64)
@@ -105,13 +111,16 @@ class Referee:
 def exact_sampling(
     logits: Tensor, words: Tensor, rule: Truncation, margin: float, on_device: bool | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Sample tokens from float32 logits by Gumbel-max, and say which no smaller error changes.
+    """Sample tokens from float32 logits by Gumbel-max, and say which of them are certain.
+
+    A certain token is the one that float64 logits would give, if no difference of two logits errs
+    by more than the margin.
 
     Args:
         logits: (draft, vocabulary).
         words: random words of each draft's position, int32 (draft, 2), see :func:`keys`.
         rule: top k and temperature.
-        margin: error of a difference of logits that a certain token withstands, nats.
+        margin: nats.
         on_device: whether torch computes, by default anywhere but on the processor, where a
             compiled loop is faster; certain tokens are the same.
 
@@ -134,8 +143,9 @@ def exact_sampling(
         tokens = torch.from_numpy(leading_tokens)
         leads = torch.from_numpy(lead_values)
     certain = leads > slack
-    # 2. With a truncation, the set of the k best must be certain too, or the winner be above the
-    # next one by more than the slack. ``border`` holds the k-th and the (k + 1)-th score.
+    # 2. With a truncation the set of the k best must be certain too: the k-th score is above the
+    # (k + 1)-th (both in ``border``) by more than the slack. Or the winner is above the k-th by
+    # more, so that it is in the set for sure; its rivals near the border have taken part already.
     if 0 < rule.top_k < scores.shape[1]:
         border = scaled.topk(rule.top_k + 1, dim=1).values[:, -2:]
         chosen = scaled.gather(1, tokens[:, None])[:, 0]
@@ -148,9 +158,9 @@ def exact_sampling(
 def _leaders(scores, weights, words):  # pragma: no cover - compiled
     """Winner of each row of scores plus the noise of :func:`gumbel`, and its lead over the next.
 
-    A token whose number -log E would not lift it above the second best
-    is passed over before any logarithm is taken: E = -log(1 - u) is at least u, so
-    E exp(second) >= weight = exp(score) shows it.
+    The noise is -log E with E = -log(1 - u), ``waiting`` in :func:`gumbel`. A token is above the
+    second best if exp(score) > E exp(second). E is at least u, so most tokens that are not are
+    passed over before any logarithm is taken.
 
     Args:
         scores: scaled logits, (drafts, vocabulary).
@@ -189,7 +199,7 @@ def _leaders(scores, weights, words):  # pragma: no cover - compiled
                 second = score
             else:
                 continue
-            bar = 1.00001 * np.exp(second)  # weights are rounded
+            bar = 1.00001 * np.exp(second)  # higher, since weights are rounded to float32
         leads[row] = best - second
     return tokens, leads
 
@@ -251,8 +261,9 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
     ids = torch.tensor(list(text)[:window], device=network.device)
     num_compared = min(POSITIONS, len(ids))
     exact = referee.logits(ids, num_compared)
-    # 1. In float32 alone and in a batch.
-    rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])  # row 0 is the text itself
+    # 1. In float32 alone and in a batch: row 0 is the text, the others are rotations, so that they
+    # differ.
+    rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])
     in_float32 = []
     for batch in (ids[None], rows):
         output = network(input_ids=batch, use_cache=False, logits_to_keep=num_compared)
@@ -282,7 +293,8 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
 def in_double(network: torch.nn.Module) -> Iterator[None]:
     """Run a float32 network in float64, one module's weights at a time.
 
-    No second copy of it is needed; the way back is exact.
+    No second copy of it is needed; the way back is exact. What a module casts to float32 by itself,
+    as some norms do, stays so: "float64" is what the network computes with such weights.
     """
     owners = [module for module in network.modules() if module._parameters or module._buffers]
     hooks = []
@@ -344,6 +356,8 @@ def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.fl
         vocabulary: number of tokens.
         dtype: type of the result.
     """
+    # PyTorch has int32 but no arithmetic of uint32: its bits are the same, as sums and products
+    # wrap around.
     rows = ROWS_ON_CPU if position_keys.device.type == "cpu" else max(1, len(position_keys))
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=position_keys.device) * STEP
     numbers = []

@@ -60,19 +60,22 @@ SPARE_BYTES = 2**26
 
 
 class GrowingLayer(DynamicLayer):
-    """Keys and values with room for tokens to come.
+    """Keys and values of one layer in buffers with room for tokens to come.
 
     A step writes its own position, where ``DynamicLayer`` copies all positions before it. Arrays
     are (rows, heads, positions, dims).
     """
 
     def __init__(self) -> None:
+        """A layer without tokens; the three mappings have the names "keys" and "values"."""
         super().__init__()
-        # All by name, "keys" or "values". The buffers of which keys and values are views.
+        # 1. Current buffers: ``self.keys`` and ``self.values`` are views of their first positions.
         self._rooms: dict[str, Tensor] = {}
-        # Former buffers, into which the next choice of rows is copied.
+        # 2. Former buffers, which the next new one is taken from: memory for choosing rows anew.
         self._spare: dict[str, Tensor] = {}
-        # (twin buffer, current buffer that it belongs to, first positions that are equal in both).
+        # 3. For :meth:`reorder`, as beam search calls it each step: a second buffer, the current
+        # one that it belongs to, and how many first positions both have equal. Only later positions
+        # are copied, from one to the other, and the two change places.
         self._twins: dict[str, tuple[Tensor, Tensor, int]] = {}
 
     def update(

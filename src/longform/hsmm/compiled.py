@@ -403,23 +403,28 @@ def expectation(
 ) -> Expectation:
     """Exact expected counts over a corpus (E-step), block by block.
 
-    The sums run in block order, so they do not depend on ``threads``, bit for bit. Where the
-    likelihoods of the forward and the backward pass differ, float32 has lost a path, and
-    :func:`_scanned` scans the sequence again in float64.
+    The sums run in block order, so they do not depend on ``threads``, bit for bit. Sequences of
+    which float32 loses a path are scanned again in float64 (:func:`_scanned`).
 
     Args:
-        tables: the model's tables.
+        tables: the model: transitions between C states, and the joint table, P(duration, n-gram |
+            state) of G n-grams in each state.
         lengths: length T of each sequence's index array.
-        index_of: returns the index array (T, K) of the i-th sequence; K is the longest duration.
-        tokens: number of tokens of each sequence; by default its length, from which it differs
-            where index arrays leave positions out.
+        index_of: returns the index array (T, K) of the i-th sequence: at [t, k - 1] the joint
+            table's row for the n-gram of k tokens from t on, -1 for none; K is the longest
+            duration.
+        tokens: number of tokens of each sequence, which the result counts; by default its length,
+            from which it differs where index arrays leave positions out.
         threads: blocks that are scanned at once.
         rows_per_block: positions scanned at once; memory is 4 vectors of C states per row and
             thread.
-        workspace: buffers to use again.
+        workspace: buffers to use again; each thread has its own in it.
         begun: sums over the first blocks, of a pass that was killed; it is added to in place.
         on_block: called after each block with the sums so far and the number of all blocks; sums
             that it saves can be ``begun``.
+
+    Returns:
+        Expected counts and log-likelihood, summed over all blocks.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
     blocks = blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK)
@@ -428,7 +433,7 @@ def expectation(
     remaining = range(total.blocks, len(blocks))
     added = [threading.Event() for _ in blocks]  # one for each block, set when it is summed
 
-    @without_denormals()
+    @without_denormals()  # of the function, since each thread sets it for itself
     def add(number: int) -> None:
         """Scan a block and add it to the totals behind all blocks before it."""
         members = blocks[number]

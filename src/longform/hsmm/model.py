@@ -437,20 +437,23 @@ def _window_chunks(sequences: Sequence[np.ndarray], length: int, base: int) -> I
 
 @njit(cache=True, nogil=True)
 def _lookup(ids, base, keys, starts, rows):  # pragma: no cover - compiled
-    """Find the row of every window, by a binary search among the keys of its length.
+    """Find the table's row of every window of a sequence, by binary search for the window's key.
+
+    A key is a number whose digits in ``base`` are the window's ids. Ids are below the base, and
+    ``base ** max_duration`` is at most 2^64 (:func:`build_ngrams`), so no key wraps around.
 
     Args:
-        ids: ids of a sequence's tokens, uint64 (T,).
-        base: base of the keys, uint64.
+        ids: ids of a sequence's tokens, all of them known to the table, uint64 (T,).
+        base: number of token types, uint64.
         keys: of the table's n-grams, uint64 (G,), ascending among those of one length.
-        starts: those of n tokens are rows ``starts[n - 1]`` to ``starts[n]`` (left out),
+        starts: n-grams of n tokens have the keys ``keys[starts[n - 1] : starts[n]]``,
             (max_duration + 1,).
         rows: int32 (T, max_duration), -1 everywhere; receives at [t, n - 1] the row of the n-gram
             of n tokens from t on, where the table has it.
     """
     max_duration = rows.shape[1]
     for t in range(len(ids)):
-        key = np.uint64(0)
+        key = np.uint64(0)  # not 0: numba computes float64 of an int64 and a uint64
         for n in range(1, min(max_duration, len(ids) - t) + 1):
             key = key * base + ids[t + n - 1]
             low = starts[n - 1]

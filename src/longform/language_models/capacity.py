@@ -18,6 +18,7 @@ POSITION_NAMES = (
 )
 # Ours: tokens of a window where the architecture sets no limit (alibi, recurrent networks).
 UNLIMITED = 2048
+# Types of rotary embedding whose angles depend on the length of what is read.
 ROTATIONS_BY_LENGTH = ("dynamic", "longrope")
 
 
@@ -89,11 +90,11 @@ def sliding_window(network: Any) -> int | None:
 
 
 def turns_by_length(network: Any) -> bool:
-    """Whether rotary positions depend on the longest row of the batch (dynamic NTK, LongRoPE).
+    """Whether angles of rotary positions depend on the batch's longest row (dynamic NTK, LongRoPE).
 
-    With them every row of the batch depends on it.
+    Then what the network says of a row changes with the rows beside it.
     """
-    # One set of parameters, or one for each type of layer.
+    # The configuration has one set of rotary parameters, or one for each type of layer.
     rotations = getattr(text_config(network), "rope_parameters", None) or {}
     parts = [rotations]
     for value in rotations.values():

@@ -210,12 +210,20 @@ def _best_state(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
-    """AdamW with the linear schedule, in Lightning's form."""
+    """AdamW whose rate rises on a line and falls to zero on another, in Lightning's form.
+
+    Args:
+        module: whose parameters are all trained.
+        schedule: peak of the rate, weight decay, precision, and ``warmup``, the share of the
+            updates in which the rate rises.
+        updates: number of updates of the whole run.
+    """
     optimizer = torch.optim.AdamW(
         module.parameters(),
         lr=schedule.learning_rate,
         weight_decay=schedule.weight_decay,
-        # With a loss scale a fused step would see unclipped gradients.
+        # In 16-mixed a scale multiplies the loss, and so the gradients. A fused step divides by it
+        # only inside, after :class:`Steps` has cut the norm of gradients that still have it.
         fused=not schedule.precision.startswith("16"),
     )
     multiplier = linear_schedule(updates, schedule.warmup)

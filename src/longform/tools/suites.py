@@ -280,11 +280,17 @@ class OpenedReader:
         return readable, excluded
 
     def _lengths(self, conditions: Iterable[Condition]) -> list[int]:
-        """How many tokens each condition has."""
+        """How many tokens each condition of a test suite has, with begin and end tokens.
+
+        A condition is a version of an item's text, cut into regions, which the encoder joins.
+        """
         contents = []
         for condition in conditions:
             contents.append([region.content for region in condition.regions])
-        return [len(ids) for ids, _ in self.encoder.rows(contents)]
+        lengths = []
+        for token_ids, _regions_of_tokens in self.encoder.rows(contents):
+            lengths.append(len(token_ids))
+        return lengths
 
     def tokens(self, suites: Sequence[Suite]) -> int:
         """How many tokens the suites have."""

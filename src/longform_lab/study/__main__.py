@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_verbs_of_a_study(verbs)
     _add_analyse(verbs)
     power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
-    power.add_argument("shares", type=float, nargs=2)
+    power.add_argument("shares", type=float, nargs=2, help="the two shares, from 0 to 1")
     power.set_defaults(run=lambda options: print(items.needed(*options.shares)))
     return parser
 
@@ -83,9 +83,9 @@ def _add_make(verbs: Any) -> None:
     """The verb that makes a study."""
     make = verbs.add_parser("make", help="a study file from corpora, or from an exported sheet")
     add = make.add_argument
-    add("kind", choices=("sections", "claim", "pair"))
-    add("--name", required=True)
-    add("--out", type=Path, required=True)
+    add("kind", choices=("sections", "claim", "pair"), help="what annotators judge")
+    add("--name", required=True, help="name of the study")
+    add("--out", type=Path, required=True, help="the study file to write")
     add("--train", type=Path, help="sections: folder of real articles with titles")
     add("--articles", type=int, help=f"sections: training articles ({ARTICLES}, or all if fewer)")
     add(
@@ -95,9 +95,11 @@ def _add_make(verbs: Any) -> None:
         metavar="NAME=FOLDER",
         help="sections: texts to be judged",
     )
-    add("--per-system", type=int, default=20)
+    add(
+        "--per-system", type=int, default=20, help="sections: articles of each that are judged (20)"
+    )
     add("--sheet", type=Path, help="claim, pair: a .jsonl or .csv sheet")
-    add("--seed", type=int, default=1234)
+    add("--seed", type=int, default=1234, help="of all that is drawn (1234)")
     make.set_defaults(run=_make)
 
 
@@ -105,15 +107,15 @@ def _add_verbs_of_a_study(verbs: Any) -> None:
     """The verbs that need a study and its answers."""
     # 1. Each with options of its own.
     invite = verbs.add_parser("invite", help="a link for each annotator")
-    invite.add_argument("labels", nargs="+")
+    invite.add_argument("labels", nargs="+", help="a name for each new annotator")
     invite.add_argument(
         "--host",
         default="127.0.0.1:8000",
         help="as links name the server; https:// before it where a proxy has TLS",
     )
     serve = verbs.add_parser("serve", help="the pages, on this machine alone unless told otherwise")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    serve.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
     serve.add_argument(
         "--name",
         action="append",
@@ -121,15 +123,15 @@ def _add_verbs_of_a_study(verbs: Any) -> None:
         help="a name or address that annotators use; may be repeated",
     )
     export = verbs.add_parser("export", help="answers as JSONL (.jsonl) or as a table (.csv)")
-    export.add_argument("--out", type=Path, required=True)
+    export.add_argument("--out", type=Path, required=True, help="the file to write")
     withdraw = verbs.add_parser(
         "withdraw",
         help="delete the answers, the consent and the link of annotators who ask for it",
     )
-    withdraw.add_argument("labels", nargs="+")
+    withdraw.add_argument("labels", nargs="+", help="the annotators' names")
     # 2. And those of all.
     for verb, run in ((invite, _invite), (serve, _serve), (export, _export), (withdraw, _withdraw)):
-        verb.add_argument("--study", type=Path, required=True)
+        verb.add_argument("--study", type=Path, required=True, help="the study file")
         verb.add_argument("--answers", type=Path, required=True, help="the SQLite file")
         verb.set_defaults(run=run)
 

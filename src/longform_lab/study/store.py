@@ -61,7 +61,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all that is written in it, or nothing."""
+        """A transaction: all that is written in it, or nothing, and no other writer meanwhile."""
         with self._lock:
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -78,26 +78,33 @@ class Store:
             return self._database.execute(query, values).fetchall()
 
     def invite_all(self, labels: Sequence[str]) -> dict[str, str]:
-        """A new annotator's token by label, for all of them or for none.
+        """Invite new annotators, all of them or none.
+
+        Returns:
+            Label -> the secret token in the annotator's link.
 
         Raises:
-            BadInput: a label is taken, or comes twice.
+            BadInput: a label was invited already, or comes twice.
         """
         tokens: dict[str, str] = {}
+        # In one transaction, so that nobody else can invite a label between check and insertion.
         with self._writing() as database:
             invited = _first_column(database, "SELECT label FROM annotators")
-            taken = set()
+            repeated = set()
             for label in labels:
                 if label in invited or label in tokens:
-                    taken.add(label)
+                    repeated.add(label)
                 tokens[label] = secrets.token_urlsafe(24)
-            if taken:
+            if repeated:
                 raise BadInput(
-                    f"annotators {sorted(taken)}: invited already, or named twice; "
+                    f"annotators {sorted(repeated)}: invited already, or named twice; "
                     "nobody was invited; fix that"
                 )
+            # ``consented``, the time of their consent, stays NULL until they give it.
             for label, token in tokens.items():
-                database.execute("INSERT INTO annotators VALUES (?, ?, NULL)", (token, label))
+                database.execute(
+                    "INSERT INTO annotators (token, label) VALUES (?, ?)", (token, label)
+                )
         return tokens
 
     def withdraw(self, labels: Sequence[str]) -> dict[str, int]:

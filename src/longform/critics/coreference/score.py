@@ -116,9 +116,10 @@ class Packing:
 
 
 def split_symbol(symbol: str) -> tuple[str, str | None]:
-    """Form and entity of a symbol.
+    """Form and entity of a symbol of a chain of mentions.
 
-    ``"he:12"`` has the form ``"he"`` and the entity ``"12"``; a stop ``"."`` has no entity.
+    A mention ``"he:12"`` has the form ``"he"`` and the entity ``"12"``; the stop ``"."``, which
+    opens each sentence of a chain, has no entity.
     """
     form, _, entity = symbol.rpartition(":")
     if form and entity:

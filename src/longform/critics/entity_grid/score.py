@@ -14,7 +14,7 @@ from longform.critics.base import Spans, TextCritic
 from longform.documents import Document
 from longform.errors import ConfigError, InputError, counted
 from longform.statistics.random_streams import generator
-from longform.statistics.signatures import FITTED, READING
+from longform.statistics.signatures import FITTED, READING  # of fields that signatures leave out
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.text.entity_grids import (
     ABSENT,
@@ -26,9 +26,9 @@ from longform.text.entity_grids import (
 from longform.text.permutations import SHUFFLES, shuffled_orders
 from longform.text.sentences import sentences
 
-units_from_predictions = grids_from_predictions
+units_from_predictions = grids_from_predictions  # every critic's module has one of this name
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
-EDGE = 4
+EDGE = 4  # the fifth
 MAX_HISTORY = 6
 LONGEST_TRANSITION = 6
 MACHINE_ITERATIONS = 20_000
@@ -38,23 +38,24 @@ MACHINE_ITERATIONS = 20_000
 class EntityGrid(
     TextCritic,
     better="higher",
-    divided=("logprob", "cells"),
-    parts="cells",
-    blame=-1,
-    needs="a sentence with a noun",
-    recorded_as="RoleTransitions",
+    divided=("logprob", "cells"),  # columns of the statistics: the ratio of their sums is the score
+    parts="cells",  # of which each has a value
+    blame=-1,  # a small value is a bad sign
+    needs="a sentence with a noun",  # else a text is excluded
+    recorded_as="RoleTransitions",  # the class's former name, which stands in records
 ):
     r"""Mean log-probability of the role of each entity in each sentence, given its roles before.
 
     The model is an n-gram model over roles with Witten-Bell smoothing in its interpolated form,
     $P(r|h) = \frac{c(hr) + N_{1+}(h\cdot) P(r|h')}{c(h) + N_{1+}(h\cdot)}$, $h'$ being $h$ without
     its oldest symbol; below the unigram stands the uniform distribution over the five predictable
-    symbols (Witten and Bell 1991, as in Chen and Goodman 1999, eq. 16; the paper names the method
-    only).
+    symbols (Witten and Bell 1991, as in Chen and Goodman 1999, eq. 16; Lapata and Barzilay 2005
+    name the method only): the four roles and the end of the text. The end may follow a history in
+    fitting; it is not scored, as the score is a mean over cells.
 
     Attributes:
-        history: how many earlier sentences a role depends on; the paper tunes it on development
-            texts.
+        history: how many earlier sentences a role depends on; Lapata and Barzilay tune it on
+            development texts.
         lexicon: a folder with a word net, which tells nouns from verbs; without one, endings do.
         log_probs: of each symbol after each context, whose oldest symbol comes first, float64,
             ``history + 1`` axes of ``SYMBOLS``.
@@ -146,11 +147,12 @@ class EntityGrid(
 
         Args:
             cells: roles, (texts, sentences, entities).
-            end: whether the end of the text is predicted too, as a last row; in fitting it is.
+            end: whether the end of the text is predicted too, as a last row; only in fitting.
 
         Returns:
             int64 (texts, sentences [+ 1], entities).
         """
+        # ``EDGE`` before a text is the start symbol; behind it, the end symbol.
         before_and_after = (self.history, int(end))
         padding = ((0, 0), before_and_after, (0, 0))
         padded = np.pad(cells.astype(np.int64), padding, constant_values=EDGE)
@@ -298,7 +300,7 @@ def transition_shares(cells: np.ndarray, length: int) -> np.ndarray:
 class GridRanker(
     TextCritic,
     better="higher",
-    divided=("value", "texts"),
+    divided=("value", "texts"),  # the words of this head are explained at EntityGrid's
     parts="kinds of transition",
     blame=-1,
     needs="a sentence with a noun",
@@ -313,7 +315,7 @@ class GridRanker(
         penalty: C of the machine; 0 takes SVM-light's default, one over the mean squared norm of
             differences.
         shuffles: per real text, that ``fit`` draws; at most 20 as in the papers.
-        name: of the draws.
+        name: seeds the draws of shuffles, with each text's id.
         lexicon: as for :class:`EntityGrid`.
         weights: of the features, float64 (features,).
     """
@@ -357,6 +359,7 @@ class GridRanker(
         for grid in real:
             own_order = np.arange(len(grid.cells))[None]
             rng = generator(self.name, grid.unit_id)
+            # Blocks of one sentence, so any order of sentences; none reads as the text itself.
             orders = shuffled_orders(
                 task="block",
                 size=1,
@@ -379,7 +382,7 @@ class GridRanker(
         Raises:
             InputError: the features of no pair differ.
         """
-        differences_by_text = [np.zeros((0, self.features.size))]
+        differences_by_text = [np.zeros((0, self.features.size))]  # so that no text joins too
         for better, worse in pairs:
             differences_by_text.append(better - worse)
         differences = np.concatenate(differences_by_text)

@@ -270,13 +270,15 @@ def transition_statistics(
     """Count each text's transitions between known titles, and sum a table's values over them.
 
     Args:
-        critic: a fitted one, whose names are the states.
+        critic: a fitted one, whose names, titles with begin and end, are the states.
         units: articles.
-        table: value of each transition, such as its log-probability, float64 (states, states).
+        table: value of each transition, such as its log-probability, float64 (states, states);
+            finite, as infinity times a count of 0 is nan.
 
     Returns:
-        Columns ``a|b`` for each pair of names, ``logprob`` (the sum), ``unknown`` (transitions with
-        an unknown name) and ``excluded``.
+        A row a text, which a bootstrap adds up. Columns ``a|b`` for each pair of names, ``logprob``
+        (the sum), ``unknown`` (transitions with an unknown name) and ``excluded`` (1 for an invalid
+        chain: a section has no title).
     """
     num_states = len(critic.names)
     transitions = critic.transitions_of(units)
@@ -284,6 +286,7 @@ def transition_statistics(
     counts = np.zeros((len(units), num_states * num_states))
     pairs = transitions.earlier * num_states + transitions.later
     are_known = ~transitions.unknown
+    # ``add.at`` counts a transition that a text makes twice, which ``counts[...] += 1`` would not.
     np.add.at(counts, (transitions.unit[are_known], pairs[are_known]), 1.0)
     columns: list[str] = []
     for earlier in critic.names:

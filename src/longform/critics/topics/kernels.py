@@ -19,8 +19,8 @@ Arguments that many functions here share:
 
 - ``scratch`` (``SCRATCH_ROWS``, topics): the document's current point and what a round computes, a
   row for each name below;
-- ``wide``: a row of float64 in which sums are taken, as (row (topics,), the same memory in rows of
-  ``LANES``);
+- ``wide``: memory in which sums are taken, in float64 whatever the type of the arrays: (row
+  (topics,), the same memory in rows of ``LANES``);
 - ``precision`` (topics, topics): $S$; ``mass``: $N$ in tokens, float64; ``free``: as above, int64.
 
 Unless an argument says otherwise arrays are of one type, float32 or float64, that of the settings.
@@ -142,18 +142,23 @@ def _weighted_rows(rows, weights, size, out):
 
 @numba.njit(forceinline=True, **_JIT)
 def _sum(wide):
-    """Sum of the row that ``wide`` holds.
+    """Sum a row in an order that is written out, so that every processor gets the same bits.
+
+    A compiler may not reorder it, but can add all lanes at once, in vector registers.
 
     Args:
-        wide: as in the module's docstring; its row is overwritten.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``;
+            overwritten.
 
     Returns:
         float64.
     """
+    # 1. ``LANES`` (16) partial sums in the row's beginning, which is ``parts[0]``.
     row, parts = wide
     for part in range(1, len(parts)):
         for lane in range(LANES):
             row[lane] += parts[part, lane]
+    # 2. Eight of them, four, and one.
     for lane in range(8):
         row[lane] += row[lane + 8]
     for lane in range(4):
@@ -167,7 +172,8 @@ def _dot(a, b, wide):
 
     Args:
         a, b: (topics,).
-        wide: as in the module's docstring; its row is overwritten.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``;
+            overwritten.
 
     Returns:
         float64.
@@ -218,7 +224,8 @@ def _tilt(scratch, wide, mass, free):
 
     Args:
         scratch: ``LAMBDA`` and ``NU`` are read, ``EXPECTED`` and ``CURVE`` set, in tokens.
-        wide, mass, free: as in the module's docstring.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        mass, free: $N$ in tokens, and the fixed topic's index.
 
     Returns:
         $\log\zeta$, nats, float64.
@@ -249,7 +256,7 @@ def _log_zeta_along(scratch, wide, length):
 
     Args:
         scratch: ``LAMBDA``, ``NU`` and the step $d$ in ``STEP`` are read.
-        wide: as in the module's docstring.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
         length: $a$, the share of the step, float64.
 
     Returns:
@@ -274,7 +281,8 @@ def _solve(scratch, wide, precision, mass):
 
     Args:
         scratch: the rows named above; ``RESIDUAL`` to ``BENT`` are overwritten.
-        wide, precision, mass: as in the module's docstring.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        precision, mass: $S$, (topics, topics), and $N$ in tokens.
     """
     curve = scratch[CURVE]
     gradient = scratch[GRADIENT]
@@ -331,7 +339,8 @@ def _newton(scratch, wide, precision, mass, free):
     Args:
         scratch: ``SHARE`` and ``NU`` are read, ``LAMBDA`` and ``PULL`` moved; ``EXPECTED``,
             ``CURVE``, ``GRADIENT`` and the rows of the step are overwritten.
-        wide, precision, mass, free: as in the module's docstring.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        precision, mass, free: $S$, (topics, topics), $N$ in tokens, and the fixed topic's index.
 
     Returns:
         $g^\top d$, nats: what the step promised to first order; zero where no length of it brought
@@ -381,7 +390,8 @@ def _widen(scratch, wide, precision, mass, free):
     Args:
         scratch: ``LAMBDA`` is read and ``NU`` changed in place; ``EXPECTED`` and ``CURVE`` become
             those of the variances on entry. The steps are taken in float64 in either precision.
-        wide, precision, mass: as in the module's docstring; ``precision[k, k]`` is $S_{kk}$.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        precision, mass: $S$, (topics, topics), and $N$ in tokens.
         free: topics that have a variance, the first ones.
     """
     logit = scratch[LAMBDA]
@@ -447,7 +457,8 @@ def _gaussian_terms(scratch, wide, precision, mass, free):
 
     Args:
         scratch: ``LAMBDA``, ``NU``, ``MEAN`` and ``PULL`` are read, ``EXPECTED`` and ``CURVE`` set.
-        wide, precision, mass, free: as in the module's docstring.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        precision, mass, free: $S$, (topics, topics), $N$ in tokens, and the fixed topic's index.
 
     Returns:
         Nats, float64.
@@ -469,7 +480,7 @@ def _pull_back(scratch, precision):
 
     Args:
         scratch: ``LAMBDA`` and ``MEAN`` are read, ``PULL`` is set, ``STEP`` overwritten.
-        precision: as in the module's docstring.
+        precision: $S$, (topics, topics).
     """
     deviation = scratch[STEP]  # free between two steps
     for k in range(deviation.size):
@@ -483,7 +494,8 @@ def _ascend(scratch, wide, precision, rows, columns, counts, ratios, limits):
 
     Args:
         scratch: ``LAMBDA``, ``NU`` and ``MEAN`` are set by the caller; the first two are moved.
-        wide, precision: as in the module's docstring.
+        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        precision: $S$, (topics, topics).
         rows, columns, counts, ratios: as for ``_assign``.
         limits: as for ``ascend_documents``.
 

@@ -384,7 +384,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
 
 
 def check_texts(documents: Sequence[Document], reader: Path, splitter: str) -> list[CheckedText]:
-    """Check the first sentences of texts, as claims about the page of their first title.
+    """Check the first sentences of texts, as claims about the page that their first title names.
 
     Args:
         documents: the texts.

@@ -9,13 +9,13 @@ import numpy as np
 
 from longform.critics.base import Spans, TextCritic
 from longform.critics.verifiability.checks import NEI, SENTENCES, SUPPORTED, CheckedText
-from longform.critics.verifiability.checks import (
+from longform.critics.verifiability.checks import (  # every critic's module has one of this name
     units_from_predictions as units_from_predictions,
 )
 from longform.documents import Document
 from longform.errors import ConfigError
 from longform.statistics.arithmetic import ratio
-from longform.statistics.signatures import READING
+from longform.statistics.signatures import READING  # of fields that signatures leave out
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.text.sentences import SPLITTERS
 
@@ -23,13 +23,13 @@ SPLITTER = "full_stops"  # how texts of one's own are split into sentences
 
 
 def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
-    """The labels of the first sentences of a text.
+    """The labels of the first sentences of a text: supported, refuted or not enough information.
 
     Args:
         unit: the text's verdicts.
         sentences: how many count.
         unique: whether a sentence with the label and the evidence of an earlier one is labelled not
-            enough information.
+            enough information (``NEI``).
     """
     labels: list[str] = []
     seen = set()
@@ -40,6 +40,7 @@ def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
     return labels
 
 
+# ``share``: the score is one of yes among answers of yes or no; ``needs``: what a text must have.
 @dataclass(frozen=True)
 class _CheckerCritic(TextCritic, better="higher", share=True, needs="a sentence"):
     """Reads texts with a fact checker that the pipeline trained.
@@ -51,7 +52,9 @@ class _CheckerCritic(TextCritic, better="higher", share=True, needs="a sentence"
     checker: Path | str | None = field(default=None, kw_only=True, metadata=READING)
 
     def read_texts(self, documents: Sequence[Document]) -> list[CheckedText]:
-        """Verdicts on the first sentences of each text, about the page of its first title.
+        """Verdicts on the first sentences of each text.
+
+        Each is a claim about the encyclopedia's page that the title of the first section names.
 
         Raises ConfigError: no checker was named.
         """
@@ -66,16 +69,17 @@ class _CheckerCritic(TextCritic, better="higher", share=True, needs="a sentence"
         return check_texts(documents, Path(self.checker), SPLITTER)
 
 
+# Its parts are sentences, whose values sum to the column ``supported``; a small one is a bad sign.
 @dataclass(frozen=True)
 class SupportedPerGeneration(
     _CheckerCritic, parts="sentences", attributed=("supported",), blame=-1
 ):
     """SPG (equation 2), or USPG (equation 4): the share of the k sentences that is supported.
 
-    Missing sentences count against a text.
+    Missing sentences count against a text, so that none is excluded.
 
     Attributes:
-        unique: whether a repeated label with the same evidence says nothing.
+        unique: whether a repeated label with the same evidence counts as not enough information.
         sentences: k.
     """
 
