@@ -85,7 +85,7 @@ class Warm:
 
         Returns:
             The child's exit status; None where the process with the libraries has died, and the
-            child with it. The next call then starts another process.
+            child with it.
         """
         request = {
             "arguments": list(arguments),
@@ -201,8 +201,7 @@ def run_commands(
         log: the file for their output, emptied first.
 
     Returns:
-        The status of the last command that ran (0 where there is none), the seconds of all, and at
-        most five last lines of the log.
+        Status of the last command that ran (0 for none), seconds of all, last lines of the log.
     """
     # 1. The environment of all commands.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -212,8 +211,7 @@ def run_commands(
     log_file = Path(log)
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_file.write_text("")
-    # 2. The commands. A stage is forked from a process with loaded libraries; the shell runs other
-    # commands, all of them elsewhere than on Linux, and the stage of a process that has died.
+    # 2. The commands. The shell runs what a process with loaded libraries cannot.
     for command in commands:
         warm_status = _run_warm(command, folder, environment, log)
         if warm_status is None:

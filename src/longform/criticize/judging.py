@@ -298,8 +298,8 @@ def _fit(
 ) -> tuple[_Fit, list[Any]]:
     """Fit the critic to one half of the real texts and take its statistics of both sides.
 
-    Generated near copies of a text that the critic is fitted to are left out here, and compared in
-    a halving that does not fit to it.
+    Generated near copies of a text that the critic is fitted to are left out, and compared in a
+    halving that does not fit to it.
 
     Args:
         panel: the critic.

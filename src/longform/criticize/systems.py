@@ -493,15 +493,15 @@ def _with_splits(excerpts: Mapping[str, Sequence[Excerpt]], halving: Halves) -> 
 def _fit(panel: Panel, units: Sequence[Any], halving: Halves, sides: ComparedSides) -> _Fit:
     """Fit the critic to one half of the real texts, and take its statistics of each side.
 
-    Its side of real text is the other half. Texts are near copies where they share most words or
-    sentences (:mod:`~longform.criticize.copies`); a system's near copies of texts that the critic
-    is fitted to are left out here, and compared in a halving that does not fit to those texts.
+    A system's near copies of texts that the critic is fitted to are left out, and compared in a
+    halving that does not fit to those. Texts are near copies if they share most words or sentences;
+    they have one source number (:mod:`~longform.criticize.copies`).
 
     Args:
         panel: the critic.
         units: what its reader made of the texts of all sides.
         halving: ids of the real texts to fit to, and of those to compare.
-        sides: names of all sides; and the source number of each text, which near copies share.
+        sides: the names of all sides, and the source number of each text.
     """
     training_sources = {sides.sources[text_id] for text_id in halving.train}
     critic = _fitted(panel, units, halving)

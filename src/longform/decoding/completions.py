@@ -182,17 +182,17 @@ def whole_sentences(written: str, prompt: str) -> str:
     No other mark ends a sentence here, as with the splitter "full_stops" (sheng2024).
 
     Args:
-        written: the prompt and its completion, a paragraph a line, as models write them.
+        written: the prompt and its completion, a paragraph a line.
         prompt: likewise.
 
     Returns:
-        The section, with a blank line between paragraphs and one blank between words.
+        The section, with blank lines between paragraphs and single blanks between words.
     """
     text = single_spaced(from_lines(written))
     shown = single_spaced(from_lines(prompt))
     if text.endswith("."):
         return text
-    # Behind the prompt, with which the text begins: people's sentences stay as they are.
+    # The text begins with the prompt, people's sentences, which stay as they are.
     stops = [stop.end() for stop in _FULL_STOP.finditer(text, len(shown))]
     return text[: stops[-1]] if stops else f"{text}."
 

@@ -8,8 +8,8 @@ $1 - \sum_v p_v / (p_v + (1 - p_v) e^m) < m$, at any size of vocabulary: about t
 that float64 decides. An error of $\epsilon$ in each score shifts a lead by $2 \epsilon$ at most, so
 it changes a draw with probability below $2 \epsilon$.
 
-A *draft* is a text that is being written. Its *words* at a position are two random integers of 32
-bits, made by :func:`keys` from its seed, from which all noise of that position is hashed.
+A *draft* is a text that is being written. Its *words* at a position are two random 32-bit integers
+(:func:`keys`), from which the noise of all tokens there is hashed.
 """
 
 import math
@@ -35,8 +35,7 @@ DECODED = 8  # last positions that calibration also reads token by token through
 FIRST, SECOND = 0x7FEB352D, 0x846CA68B - 2**32
 # Step between tokens: 2^32 / golden ratio.
 STEP = 0x9E3779B9 - 2**32
-# Rows hashed at once: a row of 50,000 tokens stays in the processor's cache and takes 0.3 ms; a row
-# among four takes 0.4 (measured).
+# Rows hashed at once: one of 50,000 tokens stays in the cache (0.3 ms; 0.4 in fours, measured).
 ROWS_ON_CPU = 1
 
 
@@ -145,7 +144,7 @@ def exact_sampling(
     certain = leads > slack
     # 2. With a truncation the set of the k best must be certain too: the k-th score is above the
     # (k + 1)-th (both in ``border``) by more than the slack. Or the winner is above the k-th by
-    # more, so that it is in the set for sure; its rivals near the border have taken part already.
+    # more, and so in the set; tokens near the border have taken part already.
     if 0 < rule.top_k < scores.shape[1]:
         border = scaled.topk(rule.top_k + 1, dim=1).values[:, -2:]
         chosen = scaled.gather(1, tokens[:, None])[:, 0]
@@ -261,8 +260,7 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
     ids = torch.tensor(list(text)[:window], device=network.device)
     num_compared = min(POSITIONS, len(ids))
     exact = referee.logits(ids, num_compared)
-    # 1. In float32 alone and in a batch: row 0 is the text, the others are rotations, so that they
-    # differ.
+    # 1. In float32 alone and in a batch, of the text and of rotations, so that rows differ.
     rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])
     in_float32 = []
     for batch in (ids[None], rows):
@@ -293,8 +291,7 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
 def in_double(network: torch.nn.Module) -> Iterator[None]:
     """Run a float32 network in float64, one module's weights at a time.
 
-    No second copy of it is needed; the way back is exact. What a module casts to float32 by itself,
-    as some norms do, stays so: "float64" is what the network computes with such weights.
+    No second copy of it is needed; the way back is exact.
     """
     owners = [module for module in network.modules() if module._parameters or module._buffers]
     hooks = []
@@ -356,8 +353,7 @@ def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.fl
         vocabulary: number of tokens.
         dtype: type of the result.
     """
-    # PyTorch has int32 but no arithmetic of uint32: its bits are the same, as sums and products
-    # wrap around.
+    # In int32, since PyTorch has no arithmetic of uint32: the bits are the same.
     rows = ROWS_ON_CPU if position_keys.device.type == "cpu" else max(1, len(position_keys))
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=position_keys.device) * STEP
     numbers = []

@@ -407,12 +407,10 @@ def expectation(
     which float32 loses a path are scanned again in float64 (:func:`_scanned`).
 
     Args:
-        tables: the model: transitions between C states, and the joint table, P(duration, n-gram |
-            state) of G n-grams in each state.
+        tables: the model: transitions of C states, and P(duration, n-gram | state), (G, C).
         lengths: length T of each sequence's index array.
-        index_of: returns the index array (T, K) of the i-th sequence: at [t, k - 1] the joint
-            table's row for the n-gram of k tokens from t on, -1 for none; K is the longest
-            duration.
+        index_of: returns the index array (T, K) of the i-th sequence: at [t, k - 1] the row of G
+            for the n-gram of k tokens from t on, -1 for none; K is the longest duration.
         tokens: number of tokens of each sequence, which the result counts; by default its length,
             from which it differs where index arrays leave positions out.
         threads: blocks that are scanned at once.

@@ -210,13 +210,9 @@ def _best_state(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
-    """AdamW whose rate rises on a line and falls to zero on another, in Lightning's form.
+    """AdamW with a rate that rises on a line and falls to zero on another, in Lightning's form.
 
-    Args:
-        module: whose parameters are all trained.
-        schedule: peak of the rate, weight decay, precision, and ``warmup``, the share of the
-            updates in which the rate rises.
-        updates: number of updates of the whole run.
+    It rises for the share ``schedule.warmup`` of the updates.
     """
     optimizer = torch.optim.AdamW(
         module.parameters(),

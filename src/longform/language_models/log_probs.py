@@ -26,8 +26,7 @@ MOST_TOKENS = 16_384
 LOGITS_BYTES = 2**28  # most of a batch, where a network returns the logits of all positions
 # Output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not.
 POSITIONS = 256
-# Types of networks (transformers' ``model_type``) that were tested to attend as a 4-D mask says, and
-# to take positions from outside, both of which a tree needs.
+# Types of networks tested to do what a tree needs: attend as a 4-D mask says, at given positions.
 READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})
 # Tolerance for logits computed in two ways; it is small, so that a cap on logits still shows.
 SAME_LOGITS = 1e-6
@@ -263,7 +262,7 @@ class LogProbReader:
         The caller must allow it (``share``), and a row must be read as if it stood alone. A tree's
         mask shows each node all its ancestors: too many where an attention window is shorter than
         the row. And where rotary angles depend on the batch's longest row (dynamic NTK, LongRoPE),
-        a short row in one tree with a longer one would be rotated by the longer one's angles.
+        a longer row of the tree would change those of a short one.
         """
         if not self.share or self.network.config.model_type not in READS_TREES:
             return False
@@ -286,8 +285,8 @@ class LogProbReader:
         if not scored:
             return values
         self._check_tokens(scored)
-        # 1. Where rotary angles depend on the batch's longest row, batches have rows of one length.
-        # Some networks keep the longest row's angles until they read a short one: so one is read.
+        # 1. Some networks keep the rotary angles of the longest row until they read a short one: so
+        # one is read. Batches then have rows of one length.
         equal = capacity.turns_by_length(self.network)
         if equal:
             self._tree_log_probs(grow([scored[0][:2]], share=False))

@@ -26,6 +26,7 @@ FAILURE_PROBABILITY = 0.01  # deng2022 Table 12: a transition fails where P_c(z_
 UNKNOWN = -1  # index of a symbol that is no known name
 
 
+# Words of class heads: see SumScored.
 class _MarkovScores(
     SumScored, better="reference_matched", parts="transitions", attributed=("logprob",), blame=-1
 ):

@@ -29,15 +29,18 @@ UNITS = (
 class SumScored(ABC):
     """A metric whose score is a function of its columns' sums.
 
-    A subclass says in its ``class`` line what the attributes below are, as in
-    ``class Perplexity(SumScored, better="lower", ...)``. An ``Attributing`` one says ``parts`` and
-    ``blame`` as well; its parts sum to the column that is divided, unless ``attributed`` names
-    others.
+    A subclass says in its head what the attributes below are, as in
+    ``class Perplexity(SumScored, better="lower", ...)``.
 
     Attributes:
-        better: which scores speak for a text.
+        better: which scores speak for a text: high, low, or those near real texts'.
         share: whether the score is a share of yes among answers of yes or no.
         divided: the two columns whose sums' ratio is the score, unless ``of_sums`` says otherwise.
+        parts: what ``part_values`` has numbers of, such as tokens, if it has any.
+        attributed: columns that a text's parts sum to; by default the first of ``divided``.
+        blame: +1 where a large part is a bad sign, -1 where a small one is.
+        needs: what a text must have, else it is excluded (of a ``TextCritic``).
+        recorded_as: the class's former name, which records show.
     """
 
     better: ClassVar[Better]

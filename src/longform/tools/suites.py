@@ -287,10 +287,7 @@ class OpenedReader:
         contents = []
         for condition in conditions:
             contents.append([region.content for region in condition.regions])
-        lengths = []
-        for token_ids, _regions_of_tokens in self.encoder.rows(contents):
-            lengths.append(len(token_ids))
-        return lengths
+        return [len(token_ids) for token_ids, _regions in self.encoder.rows(contents)]
 
     def tokens(self, suites: Sequence[Suite]) -> int:
         """How many tokens the suites have."""

@@ -95,11 +95,9 @@ def _add_make(verbs: Any) -> None:
         metavar="NAME=FOLDER",
         help="sections: texts to be judged",
     )
-    add(
-        "--per-system", type=int, default=20, help="sections: articles of each that are judged (20)"
-    )
+    add("--per-system", type=int, default=20, help="sections: articles of each system (20)")
     add("--sheet", type=Path, help="claim, pair: a .jsonl or .csv sheet")
-    add("--seed", type=int, default=1234, help="of all that is drawn (1234)")
+    add("--seed", type=int, default=1234, help="of all draws (1234)")
     make.set_defaults(run=_make)
 
 

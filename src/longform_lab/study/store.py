@@ -61,7 +61,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all that is written in it, or nothing, and no other writer meanwhile."""
+        """A transaction: all of it or nothing, and no other writer meanwhile."""
         with self._lock:
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -87,7 +87,7 @@ class Store:
             BadInput: a label was invited already, or comes twice.
         """
         tokens: dict[str, str] = {}
-        # In one transaction, so that nobody else can invite a label between check and insertion.
+        # In one transaction: nobody else invites a label between check and insertion.
         with self._writing() as database:
             invited = _first_column(database, "SELECT label FROM annotators")
             repeated = set()

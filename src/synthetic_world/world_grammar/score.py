@@ -34,6 +34,7 @@ class DerivedText(Unit):
     followed: np.ndarray
 
 
+# Words of class heads: see SumScored.
 @dataclass(frozen=True)
 class DerivableShare(
     SumScored,

@@ -231,14 +231,9 @@ def read_chains(
     """Resolve the documents' mentions, and read a chain of persons off each.
 
     A chain has a stop ``.`` where a sentence begins and a tag such as ``he:12`` (form and number of
-    the person) for each mention of a person, in the order of the text.
-
-    Args:
-        documents: any number.
-        resolver: finds the mentions of each text.
-        singletons: whether persons mentioned once are in the chains.
+    the person) for each mention of a person; with ``singletons`` also of persons mentioned once.
     """
-    # The resolver's character offsets are those of the stripped texts, as in the chains.
+    # Offsets of mentions are those of the stripped texts.
     texts = [document.text.strip() for document in documents]
     all_mentions = resolver.resolve(texts)
     chains = []

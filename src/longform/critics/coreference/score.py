@@ -228,6 +228,7 @@ class Discounting(NamedTuple):
     log_unknown: float
 
 
+# Words of class heads and metadata: see TextCritic.
 @dataclass(frozen=True)
 class _NgramScores(
     TextCritic,

@@ -43,6 +43,7 @@ def in_blocks(grid: Grid) -> BlockedGrid:
     return BlockedGrid(grid.unit_id, grid.split, blocks, columns, owners)
 
 
+# Words of class heads: see TextCritic.
 @dataclass(frozen=True)
 class BlockedEntityGrid(
     TextCritic,

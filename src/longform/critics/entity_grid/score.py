@@ -28,7 +28,7 @@ from longform.text.sentences import sentences
 
 units_from_predictions = grids_from_predictions  # every critic's module has one of this name
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
-EDGE = 4  # the fifth
+EDGE = 4
 MAX_HISTORY = 6
 LONGEST_TRANSITION = 6
 MACHINE_ITERATIONS = 20_000
@@ -38,11 +38,11 @@ MACHINE_ITERATIONS = 20_000
 class EntityGrid(
     TextCritic,
     better="higher",
-    divided=("logprob", "cells"),  # columns of the statistics: the ratio of their sums is the score
+    divided=("logprob", "cells"),  # columns whose sums' ratio is the score
     parts="cells",  # of which each has a value
     blame=-1,  # a small value is a bad sign
     needs="a sentence with a noun",  # else a text is excluded
-    recorded_as="RoleTransitions",  # the class's former name, which stands in records
+    recorded_as="RoleTransitions",  # its former name, in records
 ):
     r"""Mean log-probability of the role of each entity in each sentence, given its roles before.
 
@@ -300,7 +300,7 @@ def transition_shares(cells: np.ndarray, length: int) -> np.ndarray:
 class GridRanker(
     TextCritic,
     better="higher",
-    divided=("value", "texts"),  # the words of this head are explained at EntityGrid's
+    divided=("value", "texts"),  # these words: see EntityGrid
     parts="kinds of transition",
     blame=-1,
     needs="a sentence with a noun",
@@ -382,7 +382,7 @@ class GridRanker(
         Raises:
             InputError: the features of no pair differ.
         """
-        differences_by_text = [np.zeros((0, self.features.size))]  # so that no text joins too
+        differences_by_text = [np.zeros((0, self.features.size))]
         for better, worse in pairs:
             differences_by_text.append(better - worse)
         differences = np.concatenate(differences_by_text)

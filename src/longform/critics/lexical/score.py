@@ -32,6 +32,7 @@ DENSE = 1000  # ours: side of a table up to which all eigenvectors cost less tha
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
 
+# Words of class heads and metadata: see TextCritic.
 class AdjacentSimilarity(
     TextCritic,
     better="higher",

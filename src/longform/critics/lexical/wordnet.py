@@ -568,6 +568,7 @@ class Lin(InformationSimilarity):
         return np.divide(2 * shared, summed, out=np.zeros_like(shared), where=summed > 0)
 
 
+# Words of class heads: see SumScored.
 @dataclass(frozen=True)
 class JiangConrath(InformationSimilarity, better="lower", blame=1):
     """IC(c1) + IC(c2) - 2 IC(lcs), a distance (Jiang and Conrath 1997)."""

@@ -47,6 +47,7 @@ def correct_titles(unit: TitledArticle) -> np.ndarray:
     return np.array(correct, dtype=np.float64)
 
 
+# Words of class heads: see SumScored.
 @dataclass(frozen=True)
 class TitleAccuracy(
     SumScored,

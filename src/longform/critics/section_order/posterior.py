@@ -110,6 +110,7 @@ def _expected(
     return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)
 
 
+# Words of class heads: see SumScored.
 @dataclass(frozen=True)
 class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
     r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$ (deng2022 section 2).

@@ -54,6 +54,7 @@ class TitledArticle(Chain):
         return Chain(self.unit_id, self.split, symbols, valid=is_complete, cut=self.cut)
 
 
+# Words of class heads and metadata: see TextCritic.
 @dataclass(frozen=True)
 class SectionOrder(
     BigramCritic, TextCritic, needs="titles for all its sections", recorded_as="TitleCritic"
@@ -286,7 +287,7 @@ def transition_statistics(
     counts = np.zeros((len(units), num_states * num_states))
     pairs = transitions.earlier * num_states + transitions.later
     are_known = ~transitions.unknown
-    # ``add.at`` counts a transition that a text makes twice, which ``counts[...] += 1`` would not.
+    # Unlike ``counts[...] += 1`` this counts a transition that a text makes twice.
     np.add.at(counts, (transitions.unit[are_known], pairs[are_known]), 1.0)
     columns: list[str] = []
     for earlier in critic.names:

@@ -78,6 +78,7 @@ def units_from_predictions(predictions: Predictions) -> list[ReadItem]:
     return items
 
 
+# Words of class heads: see SumScored.
 @dataclass(frozen=True)
 class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", "items")):
     """Accuracy over items; its description counts each suite apart, so that one row fills a table.

@@ -147,7 +147,7 @@ def _sum(wide):
     A compiler may not reorder it, but can add all lanes at once, in vector registers.
 
     Args:
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``;
+        wide: (row, parts): float64 (topics,), and the same memory in rows of ``LANES``;
             overwritten.
 
     Returns:
@@ -172,8 +172,7 @@ def _dot(a, b, wide):
 
     Args:
         a, b: (topics,).
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``;
-            overwritten.
+        wide: memory of sums, see :func:`_sum`; overwritten.
 
     Returns:
         float64.
@@ -224,7 +223,7 @@ def _tilt(scratch, wide, mass, free):
 
     Args:
         scratch: ``LAMBDA`` and ``NU`` are read, ``EXPECTED`` and ``CURVE`` set, in tokens.
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        wide: memory of sums, see :func:`_sum`.
         mass, free: $N$ in tokens, and the fixed topic's index.
 
     Returns:
@@ -256,7 +255,7 @@ def _log_zeta_along(scratch, wide, length):
 
     Args:
         scratch: ``LAMBDA``, ``NU`` and the step $d$ in ``STEP`` are read.
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        wide: memory of sums, see :func:`_sum`.
         length: $a$, the share of the step, float64.
 
     Returns:
@@ -281,7 +280,7 @@ def _solve(scratch, wide, precision, mass):
 
     Args:
         scratch: the rows named above; ``RESIDUAL`` to ``BENT`` are overwritten.
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        wide: memory of sums, see :func:`_sum`.
         precision, mass: $S$, (topics, topics), and $N$ in tokens.
     """
     curve = scratch[CURVE]
@@ -339,7 +338,7 @@ def _newton(scratch, wide, precision, mass, free):
     Args:
         scratch: ``SHARE`` and ``NU`` are read, ``LAMBDA`` and ``PULL`` moved; ``EXPECTED``,
             ``CURVE``, ``GRADIENT`` and the rows of the step are overwritten.
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        wide: memory of sums, see :func:`_sum`.
         precision, mass, free: $S$, (topics, topics), $N$ in tokens, and the fixed topic's index.
 
     Returns:
@@ -390,7 +389,7 @@ def _widen(scratch, wide, precision, mass, free):
     Args:
         scratch: ``LAMBDA`` is read and ``NU`` changed in place; ``EXPECTED`` and ``CURVE`` become
             those of the variances on entry. The steps are taken in float64 in either precision.
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        wide: memory of sums, see :func:`_sum`.
         precision, mass: $S$, (topics, topics), and $N$ in tokens.
         free: topics that have a variance, the first ones.
     """
@@ -457,7 +456,7 @@ def _gaussian_terms(scratch, wide, precision, mass, free):
 
     Args:
         scratch: ``LAMBDA``, ``NU``, ``MEAN`` and ``PULL`` are read, ``EXPECTED`` and ``CURVE`` set.
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        wide: memory of sums, see :func:`_sum`.
         precision, mass, free: $S$, (topics, topics), $N$ in tokens, and the fixed topic's index.
 
     Returns:
@@ -494,7 +493,7 @@ def _ascend(scratch, wide, precision, rows, columns, counts, ratios, limits):
 
     Args:
         scratch: ``LAMBDA``, ``NU`` and ``MEAN`` are set by the caller; the first two are moved.
-        wide: memory of sums: a float64 row (topics,), and the same in rows of ``LANES``.
+        wide: memory of sums, see :func:`_sum`.
         precision: $S$, (topics, topics).
         rows, columns, counts, ratios: as for ``_assign``.
         limits: as for ``ascend_documents``.
