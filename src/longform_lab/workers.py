@@ -2,9 +2,7 @@
 
 A worker keeps a process that has the heavy libraries loaded and forks one child a stage: importing
 them costs seconds, forking does not. It runs nothing itself and starts no thread, so a child, which
-forgets our own modules, is what a fresh ``python -m longform_lab`` would be after its imports. A
-request is one line of JSON on standard input, its answer the child's exit status on standard
-output.
+forgets our own modules, is what a fresh ``python -m longform_lab`` would be after its imports.
 """
 
 import gc
@@ -74,8 +72,8 @@ class Warm:
     ) -> int | None:
         """Have the process fork a child that does ``python -m longform_lab ARGUMENTS``.
 
-        The request goes to the process (:func:`serve`) as one line of JSON; the answer is a line
-        with the child's exit status.
+        The request goes to the process (:func:`serve`) as one line of JSON on its standard input;
+        the answer on its standard output is a line with the child's exit status.
 
         Args:
             arguments: the stage and its names.

@@ -9,8 +9,8 @@ A critic gets this face in five steps:
    model, a trained head) is made in ``prepare(documents)``, which returns the critic that has it.
 3. ``spans(document, unit, values)`` says where the parts stand in ``document.text``; a critic whose
    parts are no places names them in ``part_names(values)`` instead.
-4. The class's head has ``needs="two sentences"``, what a text must have to be scored, and the words
-   that :class:`SumScored` explains.
+4. Class keywords are ``needs="two sentences"``, what a text must have to be scored, and those that
+   :class:`SumScored` explains.
 5. An entry in ``catalogue.py`` (what it asks, needs and costs), and a README whose example a test
 runs. ``docs/add_a_critic.md`` has a whole critic.
 """
@@ -47,8 +47,8 @@ Texts = Any
 class TextCritic(SumScored):
     """A critic on texts or documents, which it reads, or on units that its reader made earlier.
 
-    Words in the heads of its classes are attributes of :class:`SumScored`. Fields marked
-    ``READING`` say how texts are read, ``FITTED`` ones are set by ``fit``; no signature has them.
+    Class keywords are attributes of :class:`SumScored`. Fields marked ``READING`` say how texts are
+    read, ``FITTED`` ones are set by ``fit``; no signature has them.
     """
 
     needs: ClassVar[str] = "words"  # what a text must have to be scored

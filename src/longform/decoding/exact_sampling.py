@@ -33,7 +33,7 @@ ROWS = 8  # rows of the batch in calibration
 DECODED = 8  # last positions that calibration also reads token by token through the cache
 # Integer mixer "lowbias32" of Wellons' hash-prospector search.
 FIRST, SECOND = 0x7FEB352D, 0x846CA68B - 2**32
-# Step between tokens: 2^32 / golden ratio.
+# Step between tokens: 2^32 / golden ratio, as int32.
 STEP = 0x9E3779B9 - 2**32
 # Rows hashed at once: one of 50,000 tokens stays in the cache (0.3 ms; 0.4 in fours, measured).
 ROWS_ON_CPU = 1
@@ -349,7 +349,7 @@ def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.fl
     """Standard Gumbel noise (draft, vocabulary); float32 and float64 differ by rounding alone.
 
     Args:
-        position_keys: random words of each draft's position, int32 (draft, 2), see :func:`keys`.
+        position_keys: the words of each draft's position, int32 (draft, 2), see :func:`keys`.
         vocabulary: number of tokens.
         dtype: type of the result.
     """

@@ -202,7 +202,7 @@ def units_from_predictions(predictions: Predictions) -> list[Judged]:
     return judged_items(rows, splits=splits, simulated=simulated)
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class CoherentShare(SumScored, better="higher", share=True, divided=("coherent", "judgements")):
     """Share of judgements that call the article coherent (Table 4, column Human).

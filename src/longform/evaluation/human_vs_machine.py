@@ -39,7 +39,7 @@ Features = Callable[[Any], np.ndarray | None]  # of a text, float64 (features,);
 CLASS_COLUMNS = ("right", "texts", "majority", "excluded")
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class ClassAccuracy(SumScored, better="higher", share=True, divided=("right", "texts")):
     """Share of texts that are classified rightly."""

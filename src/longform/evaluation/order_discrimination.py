@@ -40,7 +40,7 @@ Tasks = Sequence[ShuffleTask]
 Orders = Sequence[np.ndarray]  # for each document, int64 (orders, sentences)
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class PairAccuracy(SumScored, better="higher", share=True):
     """Pairs ranked correctly over all pairs, ties one half.

@@ -62,7 +62,7 @@ class _Mean(SumScored, better="reference_matched"):
         raise NotImplementedError
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class SentenceMean(_Mean, divided=("sum", "sentences")):
     """Mean of one column over sentences."""

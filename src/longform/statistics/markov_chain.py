@@ -16,7 +16,7 @@ from longform.documents import Chain, Predictions, chains_from_predictions
 from longform.errors import ConfigError, InputError
 from longform.statistics.arithmetic import perplexity
 from longform.statistics.random_streams import generator
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.statistics.sum_scored import SumScored
 
@@ -26,7 +26,7 @@ FAILURE_PROBABILITY = 0.01  # deng2022 Table 12: a transition fails where P_c(z_
 UNKNOWN = -1  # index of a symbol that is no known name
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 class _MarkovScores(
     SumScored, better="reference_matched", parts="transitions", attributed=("logprob",), blame=-1
 ):
@@ -337,4 +337,4 @@ def validated_bigram(*, real: Predictions, deltas: Sequence[float]) -> BigramCri
     return BigramCritic(delta=best_delta(delta_scores(train, validation, critics)))
 
 
-units_from_predictions = chains_from_predictions
+units_from_predictions = chains_from_predictions  # as all critics have

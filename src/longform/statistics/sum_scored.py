@@ -29,7 +29,7 @@ UNITS = (
 class SumScored(ABC):
     """A metric whose score is a function of its columns' sums.
 
-    A subclass says in its head what the attributes below are, as in
+    A subclass sets the attributes below by class keywords, as in
     ``class Perplexity(SumScored, better="lower", ...)``.
 
     Attributes:

@@ -34,7 +34,7 @@ class DerivedText(Unit):
     followed: np.ndarray
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class DerivableShare(
     SumScored,

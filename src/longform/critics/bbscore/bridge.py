@@ -13,7 +13,7 @@ import numpy as np
 
 from longform.documents import Predictions, Unit
 from longform.errors import ConfigError, InputError
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 
 WINDOWS = (0, 1, 2, 4, 8)  # sheng2024 appendix D: the global score and four half-widths of windows
 

@@ -15,7 +15,7 @@ from longform.critics.bbscore.bridge import WINDOWS, BridgeFeatures, LatentPath,
 from longform.errors import ConfigError, InputError, counted
 from longform.statistics.protocols import Better
 from longform.statistics.random_streams import derived_seed, generator
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 
 if TYPE_CHECKING:
     import torch

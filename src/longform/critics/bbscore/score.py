@@ -30,7 +30,7 @@ COMMON_STEPS = 100
 SWEEP = np.logspace(-4, 4, 65).tolist()
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class _PathCritic(
     TextCritic,

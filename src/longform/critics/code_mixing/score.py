@@ -89,7 +89,7 @@ class _MixtureCritic(TextCritic):
         return list(map(" ".join, self.mixture.top_words(5)))
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class CodeMixing(
     _MixtureCritic,

@@ -17,7 +17,7 @@ from longform.critics.coreference.person_chains import person_chains
 from longform.documents import Predictions, Unit
 from longform.errors import InputError
 from longform.statistics.arithmetic import ratio
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums, sums_of
 from longform.statistics.sum_scored import SumScored
 

@@ -22,7 +22,7 @@ from longform.critics.coreference.score import (
 from longform.documents import Chain, Predictions, chains_from_predictions
 from longform.errors import InputError
 from longform.statistics.random_streams import generator
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 
 NgramCritic = ReleasedCoreference | Coreference
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
@@ -33,7 +33,7 @@ ARTICLES = 4  # as many as Figures 10 to 13
 MIN_SYMBOLS = 20  # ours: shorter chains make a page only where there are too few others
 RARE_ROWS = 13  # of Table 15
 GAP_ROWS = 10  # of Table 6
-units_from_predictions = person_chains
+units_from_predictions = person_chains  # as all critics have
 
 
 def _counts(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np.ndarray]:

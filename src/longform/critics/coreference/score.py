@@ -36,7 +36,7 @@ FALLBACK = (0.5, 1.0, 1.5)
 KEY_BITS = 62  # of a window's key
 NOBODY = -1  # entity of a token that mentions none
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
-units_from_predictions = chains_from_predictions
+units_from_predictions = chains_from_predictions  # as all critics have
 
 
 def _compiled() -> Any:
@@ -228,7 +228,7 @@ class Discounting(NamedTuple):
     log_unknown: float
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class _NgramScores(
     TextCritic,

@@ -43,7 +43,7 @@ def in_blocks(grid: Grid) -> BlockedGrid:
     return BlockedGrid(grid.unit_id, grid.split, blocks, columns, owners)
 
 
-# Words of class heads: see TextCritic.
+# Class keywords: see TextCritic.
 @dataclass(frozen=True)
 class BlockedEntityGrid(
     TextCritic,

@@ -26,13 +26,13 @@ from longform.text.sentences import sentences
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-units_from_predictions = grids_from_predictions
+units_from_predictions = grids_from_predictions  # as all critics have
 PASSES = 10  # ours: power iterations of the randomised decomposition
 DENSE = 1000  # ours: side of a table up to which all eigenvectors cost less than a second
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 class AdjacentSimilarity(
     TextCritic,
     better="higher",

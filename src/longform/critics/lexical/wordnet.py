@@ -23,7 +23,7 @@ from longform.critics.lexical.score import AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_predictions as units_from_predictions
 from longform.documents import Predictions
 from longform.errors import ConfigError, InputError
-from longform.statistics.signatures import FITTED, READING
+from longform.statistics.signatures import FITTED, READING  # not in signatures
 from longform.text.entity_grids import Grid, folder_lexicon
 from longform.text.lexicon import (
     HORIZONTAL,
@@ -568,7 +568,7 @@ class Lin(InformationSimilarity):
         return np.divide(2 * shared, summed, out=np.zeros_like(shared), where=summed > 0)
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class JiangConrath(InformationSimilarity, better="lower", blame=1):
     """IC(c1) + IC(c2) - 2 IC(lcs), a distance (Jiang and Conrath 1997)."""

@@ -258,7 +258,7 @@ def _resampled_shares(labels: np.ndarray, rows: Sequence[np.ndarray], buckets: i
     return np.array([shares(labels[row], buckets) for row in rows])
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class Mauve(TextCritic, better="higher", needs="a token of the model"):
     """MAUVE with clusters held fixed, so that it can be resampled and tested as every other metric.

@@ -36,7 +36,7 @@ def units_from_predictions(predictions: Predictions) -> list[ScoredText]:
     return units
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class NeuralRanker(
     TextCritic,

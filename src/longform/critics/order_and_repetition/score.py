@@ -46,7 +46,7 @@ class TextMeasures(Unit):
     new_grams: float
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class OrderAndRepetition(
     TextCritic,

@@ -34,7 +34,7 @@ class LogProbs(Unit):
     ended: bool = True
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class Perplexity(
     TextCritic,

@@ -44,7 +44,7 @@ def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
     return is_first
 
 
-# Words of class heads: see TextCritic.
+# Class keywords: see TextCritic.
 class _WordGrams(TextCritic, needs="four words with blanks between them"):
     """Critics of n-grams of words; the pipeline gives them n-grams of a language model's tokens."""
 

@@ -22,7 +22,7 @@ from longform.documents import Predictions, grouped
 from longform.errors import ConfigError, InputError
 from longform.statistics.arithmetic import perplexity, ratio
 from longform.statistics.markov_chain import END
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.statistics.sum_scored import SumScored
 
@@ -47,7 +47,7 @@ def correct_titles(unit: TitledArticle) -> np.ndarray:
     return np.array(correct, dtype=np.float64)
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class TitleAccuracy(
     SumScored,

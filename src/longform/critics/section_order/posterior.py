@@ -19,7 +19,7 @@ from longform.critics.section_order.score import units_from_predictions as units
 from longform.errors import InputError
 from longform.statistics.arithmetic import logsumexp, perplexity, ratio
 from longform.statistics.markov_chain import END
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 
 COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown", "excluded")
@@ -110,7 +110,7 @@ def _expected(
     return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
     r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$ (deng2022 section 2).

@@ -54,7 +54,7 @@ class TitledArticle(Chain):
         return Chain(self.unit_id, self.split, symbols, valid=is_complete, cut=self.cut)
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class SectionOrder(
     BigramCritic, TextCritic, needs="titles for all its sections", recorded_as="TitleCritic"

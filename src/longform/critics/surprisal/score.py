@@ -12,7 +12,7 @@ from longform.datasets.test_suites import prediction_formulas
 from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue
 from longform.documents import Predictions, Unit, grouped
 from longform.errors import InputError
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED  # not in signatures
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.sum_scored import SumScored
 
@@ -78,7 +78,7 @@ def units_from_predictions(predictions: Predictions) -> list[ReadItem]:
     return items
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", "items")):
     """Accuracy over items; its description counts each suite apart, so that one row fills a table.

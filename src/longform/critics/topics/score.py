@@ -58,7 +58,7 @@ def units_from_predictions(predictions: Predictions) -> list[TopicPosterior]:
     return posteriors
 
 
-# Words of class heads and metadata: see TextCritic.
+# Class keywords and metadata: see TextCritic.
 @dataclass(frozen=True)
 class Topics(
     TextCritic,

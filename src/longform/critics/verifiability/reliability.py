@@ -341,7 +341,7 @@ MEASURES = (
 )
 
 
-# Words of class heads: see SumScored.
+# Class keywords: see SumScored.
 @dataclass(frozen=True)
 class CheckerAccuracy(SumScored, better="higher", share=True):
     """Share of sentences that the checker labels rightly.
