@@ -423,7 +423,7 @@ def html_list(lines: Iterable[str]) -> str:
 
 
 def html_page(title: str, body: str) -> str:
-    """A page that loads nothing from elsewhere."""
+    """A page that loads nothing from elsewhere; ``body`` is HTML."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
     head = (
         '<meta charset="utf-8">'

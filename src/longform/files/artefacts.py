@@ -182,7 +182,7 @@ def _refuse_repeated_keys(path: Path, root: yaml.Node) -> None:
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
-            continue  # an anchor that is named again
+            continue  # an alias, maybe of what it stands in
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             waiting.extend(node.value)

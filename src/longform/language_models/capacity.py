@@ -18,7 +18,6 @@ POSITION_NAMES = (
 )
 # Ours: tokens of a window where the architecture sets no limit (alibi, recurrent networks).
 UNLIMITED = 2048
-# Types of rotary embedding whose angles depend on the length of what is read.
 ROTATIONS_BY_LENGTH = ("dynamic", "longrope")
 
 
@@ -94,7 +93,7 @@ def turns_by_length(network: Any) -> bool:
 
     Then what the network says of a row changes with the rows beside it.
     """
-    # The configuration has one set of rotary parameters, or one for each type of layer.
+    # One set of rotary parameters, or one for each type of layer.
     rotations = getattr(text_config(network), "rope_parameters", None) or {}
     parts = [rotations]
     for value in rotations.values():

@@ -29,7 +29,7 @@ class ScoredText(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[ScoredText]:
-    """The value of each text, from the array ``text_score``, float64 (texts,)."""
+    """Each text with its value, high if it coheres: the array ``text_score``, float64 (texts,)."""
     units = []
     for unit, split, value in predictions.rows("text_score"):
         units.append(ScoredText(unit, split, float(value)))

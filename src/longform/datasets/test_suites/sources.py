@@ -302,7 +302,7 @@ def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]
     Returns:
         The text before that place, what either sentence has there, and the text behind it.
 
-    Raises InputError: they are equal, or one of them is nothing but the other's frame.
+    Raises InputError: they are equal, or one only adds words to the other.
     """
     # Numbers of words; those behind may not overlap those before in the shorter sentence.
     shorter = min(len(first), len(second))
