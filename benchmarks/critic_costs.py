@@ -21,7 +21,7 @@ FITTED, SCORED = 200, 1000
 
 
 def measure() -> dict[str, float | None]:
-    """Seconds by critic, None where it needs more than texts."""
+    """Processor seconds of fitting and scoring by critic; None where it needs more than texts."""
     counts = {"test": FITTED + SCORED}
     documents = list(build(name="costs", seed=2, domain="wiki", documents=counts).documents)
     seconds: dict[str, float | None] = {}

@@ -28,6 +28,7 @@ from longform.statistics.random_streams import generator
 
 BEAMS, DELAY, TOP_K = 6, 1, 100  # massarelli2020, Table 3
 PROMPT = 24  # tokens
+PROMPTS = 8  # in a batch
 SHAPES = ((2, 96, 2048), (4, 256, 8192))  # layers, width, vocabulary
 RESULT = Path(__file__).parent / "measured" / "decoding.json"
 
@@ -47,26 +48,29 @@ def network(layers: int, width: int, vocabulary: int) -> GPT2LMHeadModel:
 
 
 def sides(
-    model: GPT2LMHeadModel, prompts: torch.Tensor, tokens: int
+    model: GPT2LMHeadModel, prompts: torch.Tensor, num_tokens: int
 ) -> dict[str, Callable[[], torch.Tensor]]:
-    """Both searches, each writing exactly ``tokens`` tokens a prompt."""
+    """Both searches by name, each writing exactly ``num_tokens`` tokens a prompt.
+
+    A search returns prompts with continuations, int64 (prompts, prompt tokens + ``num_tokens``).
+    """
     vocabulary = model.config.vocab_size
     none = torch.zeros(vocabulary, dtype=torch.bool)
     one_in_forty = torch.arange(vocabulary) % 40 == 5
     ends = SentenceEnds(one_in_forty, none, none)
-    settings, rows = Delayed(Sampled(TOP_K), Beam(BEAMS), DELAY), prompts.tolist()
+    settings, rows = Delayed(Sampled(TOP_K), Beam(BEAMS), DELAY), prompts.tolist()  # as in Table 3
     rngs = [generator("delayed beam search", 0, row) for row in range(len(rows))]
 
     def delayed_beams() -> torch.Tensor:
-        continuations = delayed(model, rows, settings, tokens, rngs, ends, [0])
+        continuations = delayed(model, rows, settings, num_tokens, rngs, ends, [0])
         return torch.cat([prompts, torch.tensor(continuations)], dim=1)
 
     def beams() -> torch.Tensor:
         return model.generate(
             prompts,
             attention_mask=torch.ones_like(prompts),
-            max_new_tokens=tokens,
-            min_new_tokens=tokens,
+            max_new_tokens=num_tokens,
+            min_new_tokens=num_tokens,  # an end of text stops no search
             num_beams=BEAMS,
             do_sample=False,
             pad_token_id=0,
@@ -75,44 +79,47 @@ def sides(
     return {"delayed": delayed_beams, "transformers beam": beams}
 
 
-def forward_passes(model: GPT2LMHeadModel, work: Callable[[], torch.Tensor]) -> tuple[int, float]:
+def forward_passes(model: GPT2LMHeadModel, search: Callable[[], torch.Tensor]) -> tuple[int, float]:
     """How often a search runs the network, and its processor seconds."""
     calls: list[None] = []
     hook = model.register_forward_hook(lambda *_: calls.append(None))
     start = time.process_time()
-    work()
+    search()
     seconds = time.process_time() - start
     hook.remove()
     return len(calls), seconds
 
 
-def measure(
-    prompts: int, tokens: int, rounds: int, shape: tuple[int, int, int]
-) -> dict[str, object]:
-    """Tokens a second of each side in each round, in turns; the first call of each is not counted.
+def measure(*, num_tokens: int, rounds: int, shape: tuple[int, int, int]) -> dict[str, object]:
+    """Tokens a second of each search in each round, in turns; its first call is not counted.
 
     A search that draws begins anew after every sentence, which takes it more passes of the network.
+
+    Args:
+        num_tokens: new tokens of each of the ``PROMPTS`` prompts.
+        rounds: calls of each search.
+        shape: layers, width and vocabulary of the network.
     """
     model = network(*shape)
     rng = generator("benchmark", "decoding")
-    ids = torch.tensor(rng.integers(1, shape[2], (prompts, PROMPT)))
-    works = sides(model, ids, tokens)
+    prompts = torch.tensor(rng.integers(1, shape[2], (PROMPTS, PROMPT)))
+    searches = sides(model, prompts, num_tokens)
     # Both write as many tokens.
-    for name, work in works.items():
-        shape_of_texts = tuple(work().shape)
-        assert shape_of_texts == (prompts, PROMPT + tokens), f"{name} wrote {shape_of_texts}"
+    for name, search in searches.items():
+        shape_of_texts = tuple(search().shape)
+        assert shape_of_texts == (PROMPTS, PROMPT + num_tokens), f"{name} wrote {shape_of_texts}"
     # In turns.
     speeds: dict[str, list[float]] = defaultdict(list)
     passes = {}
     for _ in range(rounds):
-        for name, work in works.items():
-            passes[name], seconds = forward_passes(model, work)
-            speeds[name].append(prompts * tokens / seconds)
-    ratios = np.divide(*speeds.values()).tolist()
+        for name, search in searches.items():
+            passes[name], seconds = forward_passes(model, search)
+            speeds[name].append(PROMPTS * num_tokens / seconds)
+    ratios = np.divide(*speeds.values()).tolist()  # of the first search over the second
     return {
         "layers, width, vocabulary": list(shape),
-        "prompts": prompts,
-        "new tokens": tokens,
+        "prompts": PROMPTS,
+        "new tokens": num_tokens,
         "beams": BEAMS,
         "tokens a second": {name: np.round(row, 1).tolist() for name, row in speeds.items()},
         "forward passes": passes,
@@ -130,7 +137,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=48)
     options = parser.parse_args()
-    rows = [measure(8, options.tokens, options.rounds, shape) for shape in SHAPES]
+    rows = []
+    for shape in SHAPES:
+        rows.append(measure(num_tokens=options.tokens, rounds=options.rounds, shape=shape))
     versions = {
         "torch": torch.__version__,
         "transformers": transformers.__version__,

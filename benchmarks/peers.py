@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 RUNS = 2
 NETWORK = "gpt2"  # MAUVE knows a kind of network by its name
-# Prepares what all programs read.
+# A program that writes what the others read: texts, and pairs of a sentence and its reverse.
 TEXTS = """from pathlib import Path
 from longform.examples import machine_articles, real_articles
 import csv, json
@@ -50,11 +50,11 @@ class Program:
     """One way of doing a job.
 
     Attributes:
-        job: what is wanted.
-        tool: who does it; the name of its distribution.
+        job: the job in words.
+        tool: name of the distribution that does it.
         code: the program; ``MODEL`` and ``TASKS`` stand for folders.
-        gives: what comes out.
-        extra: of the distribution, which the job needs.
+        gives: its output in words.
+        extra: extra of the distribution that the job needs.
         also: distributions that it imports for the job and does not name as required.
         runs: whether it runs without a download.
     """
@@ -147,7 +147,7 @@ PROGRAMS = (
 
 
 def seconds(python: str, code: str, folder: Path) -> tuple[float, str]:
-    """Processor seconds of a process, and the last line of what it prints."""
+    """Processor seconds of a Python that runs ``code``, and the last line of its output."""
     environment = {
         "PYTHONPATH": str(ROOT / "src"),
         "OMP_NUM_THREADS": "1",
@@ -166,6 +166,7 @@ def seconds(python: str, code: str, folder: Path) -> tuple[float, str]:
     return spent, lines[-1]
 
 
+# A program for a tool's own Python, which prints what :func:`installed` returns there.
 INSTALLED = """import json, sys
 from benchmarks.peers import installed
 print(json.dumps(installed(*sys.argv[1:])))
@@ -175,10 +176,7 @@ print(json.dumps(installed(*sys.argv[1:])))
 def installed(name: str, extra: str, *also: str) -> tuple[str, float]:
     """Version of a distribution, and megabytes of it and of all that it requires.
 
-    Args:
-        name: of the distribution.
-        extra: of it, whose requirements count too; empty for none.
-        also: further distributions.
+    The requirements of its ``extra`` count too, unless that is empty, and so do those in ``also``.
     """
     from packaging.requirements import Requirement
 
@@ -213,11 +211,7 @@ def files_of(distribution: metadata.Distribution) -> list[Path]:
 
 
 def measure(pythons: dict[str, str]) -> list[dict[str, Any]]:
-    """A row for each program.
-
-    Args:
-        pythons: by tool; others are run by this one.
-    """
+    """A row for each program; ``pythons`` run the tools that are not beside this package."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -235,13 +229,7 @@ def measure(pythons: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def prepare(folder: Path) -> None:
-    """Write what the programs read: a network with its tokenizer, texts, pairs and tasks.
-
-    Texts, pairs and tasks are written by programs of their own; how long those take is not wanted.
-
-    Args:
-        folder: into it.
-    """
+    """Write what the programs read: a network with its tokenizer, texts, pairs and tasks."""
     # 1. The network.
     bases = ROOT / "data" / "bases"
     network = folder / NETWORK
@@ -249,14 +237,14 @@ def prepare(folder: Path) -> None:
     for source in (bases / "gpt2", bases / "tokenizer"):
         for file in source.iterdir():
             (network / file.name).write_bytes(file.read_bytes())
-    # 2. The texts and pairs, and the pairs as a task.
+    # 2. The texts and pairs, and the pairs as a task, by programs whose seconds are not used.
     seconds(sys.executable, TEXTS, folder)
     export = "from longform.tools.exporting import export_harness\n"
     seconds(sys.executable, f"{export}export_harness('tasks', ['pairs.csv'])", folder)
 
 
 def row_of(program: Program, python: str, folder: Path) -> dict[str, Any]:
-    """What a program takes and prints."""
+    """The row of a program: its lines, seconds and the first 200 characters of its output."""
     code = program.code.replace("MODEL", str(folder / NETWORK)).replace("TASKS", "tasks")
     row = {
         "job": program.job,

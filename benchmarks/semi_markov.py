@@ -32,25 +32,25 @@ from longform.hsmm.compiled import Workspace
 from longform.hsmm.gradient import LogPartition
 from longform.statistics.random_streams import generator
 
-TOKENS, DURATIONS = 375, 11  # deng2022's mean length and K
-ROWS = 2_000  # a table that stays in cache for both sides
+TOKENS, DURATIONS = 375, 11  # of a sequence: deng2022's mean length, and its longest segment K
+ROWS = 2_000  # n-grams: a table that stays in cache for both sides
 STATES = (50, 100, 200, 400, 800)
 PEER_BATCHES = (1, 2, 4, 8)  # deng2022 trains on 8 sequences at once
 CLASS_LIMIT = 2e9  # bytes of torch-struct's first product that this benchmark asks for
 CLEARLY_SLOWER = 0.6  # of its best speed: where a peer's search for its best batch ends
 NEVER = -1e9  # log probability of what cannot be
-torch_struct.StructDistribution.arg_constraints = {}
+torch_struct.StructDistribution.arg_constraints = {}  # torch warns of a class without them
 
 
 @dataclass(frozen=True)
 class Case:
-    """Log tables, and sequences in which all segments are present.
+    """A semi-Markov model's tables of natural logs, and sequences with all their segments.
 
     Attributes:
-        log_transitions: (states, states).
-        log_joint: of a segment's content, (rows, states).
-        indices: of each sequence the table's row of every segment, (tokens, durations); -1 where
-            it would end behind the sequence.
+        log_transitions: log p(next state | state), float32 (states, states).
+        log_joint: log probability of each segment's content by state, float32 (rows, states).
+        indices: int32 (tokens, durations) for each sequence: the row of ``log_joint`` of the
+            segment of n + 1 tokens that starts at token t; -1 if it would end behind the sequence.
     """
 
     log_transitions: torch.Tensor
@@ -59,7 +59,7 @@ class Case:
 
     @classmethod
     def random(cls, states: int, sequences: int) -> Case:
-        """Random tables, the same for both sides."""
+        """Random tables and sequences; equal numbers of states give equal ones."""
         rng = generator("semi-Markov benchmark", states)
         transitions = rng.standard_normal((states, states))
         joint = rng.standard_normal((ROWS, states)) - np.log(ROWS)
@@ -71,7 +71,7 @@ class Case:
 
     @property
     def tables(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Both tables anew, as leaves whose gradients are wanted."""
+        """Copies of both tables that collect gradients of their own."""
         transitions, joint = self.log_transitions.clone(), self.log_joint.clone()
         return transitions.requires_grad_(True), joint.requires_grad_(True)
 
@@ -82,6 +82,7 @@ class Case:
 
 
 def _log_probabilities(logits: np.ndarray) -> torch.Tensor:
+    """Natural logs of the softmax of each row, float32."""
     return torch.from_numpy(logits.astype(np.float32)).log_softmax(1)
 
 
@@ -100,13 +101,13 @@ def ours(case: Case, batch: int, workspace: Workspace | None = None) -> Gradient
 def lean(case: Case, batch: int) -> Gradients:
     """torch-struct's linear scan (``_dp_standard``) with transitions and emissions apart.
 
-    As the authors patch it. Position by position: all segments that start there, then all that end
-    at the next; emissions are one tensor (batch, T, K, C), indexed at each step. Autograd
-    differentiates it.
+    As the authors patch it; autograd differentiates it. ``ends`` (batch, C) is the log probability
+    of the tokens before t with a segment ending there in each state.
     """
     transitions, joint, emissions, ends = _leaves(case, batch)
-    charts = []
+    charts = []  # of each t the segments that start there, by length and state, (batch, K, C)
     for t in range(TOKENS):
+        # Segments that start at t; then those that end before t + 1: of k + 1 tokens from t - k.
         starts = LogSemiring.dot(ends[:, None, :], transitions.t()[None])
         charts.append(LogSemiring.times(starts[:, None, :], emissions[:, t]))
         segments = [charts[t - k][:, k] for k in range(min(DURATIONS, t + 1))]
@@ -115,10 +116,9 @@ def lean(case: Case, batch: int) -> Gradients:
 
 
 def tuned(case: Case, batch: int) -> Gradients:
-    """The same scan with every tensor unbound before the loop.
+    """:func:`lean` with every tensor unbound before the loop: autograd fills no slices with zeros.
 
-    That spares autograd the zero-filled slices. Nobody ships this; it is the strongest log-space
-    scan under autograd that we could write.
+    Nobody ships this; it is the strongest log-space scan under autograd that we could write.
     """
     transitions, joint, emissions, ends = _leaves(case, batch)
     columns = [position.unbind(1) for position in emissions.unbind(1)]
@@ -134,7 +134,10 @@ def tuned(case: Case, batch: int) -> Gradients:
 
 
 def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
-    """Both tables, emissions (batch, T, K, C), and the chart before the first token (batch, C)."""
+    """Both tables, log emissions (batch, T, K, C), and log p of the state before them (batch, C).
+
+    That is always state 0.
+    """
     transitions, joint = case.tables
     index = torch.from_numpy(np.stack(case.indices[:batch])).long().to(joint.device)
     emissions = joint[index.clamp(min=0)].masked_fill((index < 0)[..., None], NEVER)
@@ -146,12 +149,13 @@ def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
 def _differentiated(
     total: torch.Tensor, transitions: torch.Tensor, joint: torch.Tensor
 ) -> Gradients:
+    """A summed log likelihood with its gradients by both tables."""
     total.backward()
     return float(total.detach()), transitions.grad, joint.grad
 
 
 def own_class(case: Case, batch: int) -> Gradients:
-    """torch-struct's ``SemiMarkovCRF`` on materialised potentials."""
+    """torch-struct's ``SemiMarkovCRF`` on potentials (batch, T, K + 1, next state, state)."""
     transitions, joint, emissions, _ = _leaves(case, batch)
     edges = emissions[..., :, None] + transitions.t()
     # No segment is empty, and the first one comes from state 0.
@@ -164,9 +168,9 @@ def own_class(case: Case, batch: int) -> Gradients:
 
 
 def agreement(left: Gradients, right: Gradients) -> float:
-    """Largest relative difference of the values and of the gradients of two sides.
+    """Largest relative difference of two sides' values and gradients.
 
-    A gradient's differences are relative to its largest entry.
+    A gradient's differences are relative to the right side's largest entry.
     """
     gaps = [abs(left[0] - right[0]) / abs(right[0])]
     for ours, theirs in zip(left[1:], right[1:], strict=True):
@@ -175,24 +179,21 @@ def agreement(left: Gradients, right: Gradients) -> float:
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """Processor time of one call, user and system.
-
-    With one thread it is wall time on a machine of one's own.
-    """
+    """Processor seconds of one call, user and system."""
     started = time.process_time()
     run()
     return time.process_time() - started
 
 
 def fastest(run: Callable[[], object]) -> float:
-    """Least processor time of eight calls."""
+    """Least processor seconds of eight calls."""
     return min(seconds(run) for _ in range(8))
 
 
 def bytes_per_sequence(case: Case, batch: int) -> float:
-    """Bytes that one more sequence of a batch costs our scan.
+    """Bytes by which our scan's peak of allocations grows with each sequence of a batch.
 
-    The peak of traced allocations of a batch minus that of half of it, a sequence.
+    Measured between half a batch and a whole one.
     """
     peaks = []
     for size in (batch // 2, batch):
@@ -208,12 +209,12 @@ def saved_bytes(run: Callable[[], object]) -> float:
     """Bytes that autograd saves for the backward pass of one call, each storage counted once."""
     sizes = {}
 
-    def note(tensor: torch.Tensor) -> torch.Tensor:
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
         sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         run()
     return float(sum(sizes.values()))
 
@@ -223,8 +224,8 @@ class Machine:
     """The highest speeds of one thread, measured here.
 
     Attributes:
-        flops: operations a second of a float32 matrix product.
-        bandwidth: bytes a second of a copy, read and written.
+        flops: floating-point operations a second of a float32 matrix product.
+        bandwidth: bytes a second of a copy, reads and writes both counted.
     """
 
     flops: float
@@ -233,12 +234,13 @@ class Machine:
     @classmethod
     def measured(cls) -> Machine:
         """Measure this machine; the best of several runs counts."""
-        square = torch.randn(1536, 1536)
+        side = 1536
+        square = torch.randn(side, side)
         source = np.ones(30_000_000, np.float32)
         target = np.empty_like(source)
-        gemm = fastest(lambda: torch.mm(square, square))
-        copy = fastest(lambda: np.copyto(target, source))
-        return cls(2 * 1536**3 / gemm, 2 * source.nbytes / copy)
+        product_seconds = fastest(lambda: torch.mm(square, square))
+        copy_seconds = fastest(lambda: np.copyto(target, source))
+        return cls(flops=2 * side**3 / product_seconds, bandwidth=2 * source.nbytes / copy_seconds)
 
     def floor(self, states: int, batch: int) -> tuple[float, float, float]:
         """The least work of our scan: operations, bytes and seconds, each per token.
@@ -248,19 +250,21 @@ class Machine:
         thrice and its gradient written, per batch. The larger of the two decides.
         """
         operations = 6 * states**2 + 3 * 3 * DURATIONS * states
+        # Numbers have four bytes.
         bytes_of_table = 4 * ROWS * states * 4 / (batch * TOKENS)
-        moved = 8 * 4 * states + bytes_of_table
-        return operations, moved, max(operations / self.flops, moved / self.bandwidth)
+        bytes_moved = 8 * 4 * states + bytes_of_table
+        least_seconds = max(operations / self.flops, bytes_moved / self.bandwidth)
+        return operations, bytes_moved, least_seconds
 
 
 @dataclass(frozen=True)
 class Row:
-    """The results for one number of states.
+    """The results for one number of states, ours without a prefix.
 
     Speeds are tokens per second for the value and all gradients. ``ratio`` is our speed over that
     of the lean scan, ``ratio_tuned`` over that of its tuned variant, each at its best batch size.
-    ``class_`` is torch-struct's own class. ``floor_tokens_per_second`` is the speed at the
-    roofline, the highest that the machine allows.
+    ``class_`` is torch-struct's own class. ``floor_tokens_per_second`` is the highest speed that
+    the machine allows (at the roofline), ``fraction_of_roofline`` ours as a fraction of it.
     """
 
     states: int
@@ -303,19 +307,19 @@ def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
     gap_of_tuned = agreement(reference, tuned(case, 1))
     # 2. Each at its best batch, timed in turns so that a slow moment of the machine meets all.
     batches = {lean: best_batch(lean, case), tuned: best_batch(tuned, case), ours: batch}
-    works = {
+    runs = {
         lean: partial(lean, case, batches[lean]),
         tuned: partial(tuned, case, batches[tuned]),
         ours: partial(ours, case, batch, workspace),
     }
-    works[ours]()  # untimed: it fills the workspace
+    runs[ours]()  # untimed: it fills the workspace
     speeds: dict[Side, list[float]] = defaultdict(list)  # tokens per second
     for _ in range(rounds):
-        for side, work in works.items():
-            speeds[side].append(batches[side] * TOKENS / seconds(work))
+        for side, run in runs.items():
+            speeds[side].append(batches[side] * TOKENS / seconds(run))
     medians = {side: statistics.median(values) for side, values in speeds.items()}
     # 3. The machine's limit for our scan.
-    operations, moved, floor_seconds = machine.floor(states, batch)  # each per token
+    operations, bytes_moved, floor_seconds = machine.floor(states, batch)  # each per token
     class_bytes = _class_bytes(states)
     return Row(
         states=states,
@@ -333,7 +337,7 @@ def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
         class_tokens_per_second=_class_speed(case, class_bytes),
         class_bytes=class_bytes,
         operations_per_token=operations,
-        bytes_per_token=moved,
+        bytes_per_token=bytes_moved,
         floor_tokens_per_second=1 / floor_seconds,
         largest_disagreement=max(gap_of_lean, gap_of_tuned),
     )
@@ -342,7 +346,7 @@ def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
 def best_batch(peer: Side, case: Case) -> int:
     """The batch size at which a peer is fastest, one run each.
 
-    It stops growing where it has clearly become slower.
+    Larger ones are not tried once it has become clearly slower.
     """
     speeds: dict[int, float] = {}
     for size in PEER_BATCHES:
@@ -357,7 +361,8 @@ def _class_bytes(states: int) -> float:
 
     375 positions are padded to 512, which are 256 pairs with (K C)^3 float32 each.
     """
-    return 4.0 * 256 * (DURATIONS * states) ** 3
+    bytes_of_number, pairs = 4.0, 256
+    return bytes_of_number * pairs * (DURATIONS * states) ** 3
 
 
 def _class_speed(case: Case, class_bytes: float) -> float | None:
@@ -368,7 +373,7 @@ def _class_speed(case: Case, class_bytes: float) -> float | None:
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Measure every number of states in turn."""
+    """Yield the results for each number of states on the command line."""
     machine = Machine.measured()
     gflops, gigabytes = machine.flops / 1e9, machine.bandwidth / 1e9
     print(f"one thread: {gflops:.0f} GFLOP/s, {gigabytes:.1f} GB/s", file=sys.stderr)
@@ -377,7 +382,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def text_of(row: Row) -> str:
-    """A row for people."""
+    """The results for one number of states in a line of text."""
     speeds = (
         f"{row.tokens_per_second:,.0f} tok/s against {row.lean_tokens_per_second:,.0f}"
         f" (batch {row.lean_batch})"
@@ -393,7 +398,7 @@ def text_of(row: Row) -> str:
 
 
 def main() -> None:
-    """Command line."""
+    """Print the results for each number of states as soon as they are there."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -34,18 +34,18 @@ from longform.statistics.random_streams import generator
 from longform.text.sentences import sentence_texts
 
 OURS = "longform"
-BLOCK = 20  # sentences of a text, in a treebank that marks no documents
+SENTENCES = 20  # of a document, in a treebank that marks none
 RESAMPLES = 1000
 Splitter = Callable[[str], list[str]]
 
 
 @dataclass(frozen=True)
 class GoldText:
-    """One document: paragraphs of sentences.
+    """One document of a treebank.
 
     Attributes:
-        paragraphs: of sentences.
-        glue: what stands before each sentence, a blank or nothing.
+        paragraphs: the gold sentences of each paragraph.
+        glue: what stands before each of these sentences: a blank or nothing.
     """
 
     paragraphs: tuple[tuple[str, ...], ...]
@@ -62,7 +62,7 @@ class GoldText:
         return texts
 
     def parts(self, running: bool) -> list[tuple[str, Sequence[str]]]:
-        """Texts and their sentences: of each paragraph, or of the document without paragraphs."""
+        """(text, its gold sentences) of each paragraph, or of the whole document if ``running``."""
         texts = self.paragraph_texts()
         if running:
             sentences = list(itertools.chain.from_iterable(self.paragraphs))
@@ -72,51 +72,51 @@ class GoldText:
 
 @dataclass
 class Paragraph:
-    """Sentences of a paragraph, and what stands before each, as they are read."""
+    """A paragraph that is being read: its sentences so far, and the glue before each."""
 
     sentences: list[str]
     glue: list[str]
 
 
 def read_treebank(path: Path) -> list[GoldText]:
-    """Texts of a CoNLL-U file, by ``# text``, ``# newdoc``, ``# newpar`` and ``SpaceAfter=No``.
+    """Documents of a CoNLL-U file, by ``# text``, ``# newdoc``, ``# newpar`` and ``SpaceAfter=No``.
 
     Raises:
         BadInput: no sentence in the file.
     """
-    blocks = []
+    sentence_lines = []  # the lines of each sentence, which a blank line ends
     for block in re.split(r"\n[ \t]*\n", read_text(path)):
         if "# text = " in block:
-            blocks.append(block.strip("\n").split("\n"))
-    if not blocks:
+            sentence_lines.append(block.strip("\n").split("\n"))
+    if not sentence_lines:
         raise BadInput(
             f"{path}: no sentence with '# text = '; give the folder of a Universal Dependencies"
             " treebank"
         )
-    marks_documents = any(_has_comment(lines, "# newdoc") for lines in blocks)
+    marks_documents = any(_has_comment(lines, "# newdoc") for lines in sentence_lines)
     # Sentence by sentence, into the last paragraph of the last document.
     documents: list[list[Paragraph]] = []
     glue = ""
-    for number, lines in enumerate(blocks):
+    for number, lines in enumerate(sentence_lines):
         if marks_documents:
             begins_document = _has_comment(lines, "# newdoc")
         else:
-            begins_document = number % BLOCK == 0
+            begins_document = number % SENTENCES == 0
         if begins_document or not documents:
             documents.append([])
         if not documents[-1] or _has_comment(lines, "# newpar"):
-            documents[-1].append(Paragraph([], []))
+            documents[-1].append(Paragraph(sentences=[], glue=[]))
         paragraph = documents[-1][-1]
         paragraph.glue.append(glue if paragraph.sentences else "")
         paragraph.sentences.append(_sentence(lines))
         glue = " " if _blank_after(lines) else ""
     texts = []
     for paragraphs in documents:
-        sentences, blanks = [], []
+        sentences, glues = [], []
         for paragraph in paragraphs:
             sentences.append(tuple(paragraph.sentences))
-            blanks.append(tuple(paragraph.glue))
-        texts.append(GoldText(tuple(sentences), tuple(blanks)))
+            glues.append(tuple(paragraph.glue))
+        texts.append(GoldText(paragraphs=tuple(sentences), glue=tuple(glues)))
     return texts
 
 
@@ -133,20 +133,22 @@ def _sentence(lines: Sequence[str]) -> str:
 
 
 def _blank_after(lines: Sequence[str]) -> bool:
-    """Whether a blank follows the last word.
+    """Whether a blank follows a sentence's last word.
 
-    Of a word that is written as one with its neighbour, the line of both decides.
+    Of words written as one (``don't``), the line of them together, numbered ``2-3``, decides.
     """
     words = [line.split("\t") for line in lines if re.match(r"\d+(?:-\d+)?\t", line)]
     last = words[-1]
-    for row in words:
-        if "-" in row[0] and row[0].split("-")[1] == words[-1][0]:
-            last = row
-    return "SpaceAfter=No" not in last[9].split("|")
+    last_number, *_ = last
+    for word in words:
+        number, *_ = word
+        if "-" in number and number.split("-")[1] == last_number:
+            last = word
+    return "SpaceAfter=No" not in last[9].split("|")  # column MISC
 
 
 def visible(text: str) -> int:
-    """Characters that are no white space."""
+    """Number of characters that are no white space."""
     return len("".join(text.split()))
 
 
@@ -161,11 +163,11 @@ class Counts:
     """What a splitter gets right.
 
     Attributes:
-        sentences: of each document right, predicted and gold ones, (documents, 3).
+        sentences: numbers of right, predicted and gold sentences, int64 (documents, 3).
         ends: the same of their ends.
-        seconds: that it took.
-        characters: that it read.
-        altered: paragraphs whose visible characters came back changed.
+        seconds: wall time of splitting.
+        characters: of all texts.
+        altered: number of texts whose visible characters came back changed.
     """
 
     sentences: np.ndarray
@@ -187,29 +189,29 @@ def measure(texts: Sequence[GoldText], split: Splitter, running: bool) -> Counts
             seconds += time.perf_counter() - begin
             characters += len(part)
             predicted, gold = ends_of(pieces), ends_of(gold_sentences)
-            altered += not predicted or predicted[-1] != gold[-1]
+            altered += not predicted or predicted[-1] != gold[-1]  # by their number
             of_ends[row] += overlap(predicted, gold)
             of_sentences[row] += overlap(spans_between(predicted), spans_between(gold))
     return Counts(of_sentences, of_ends, seconds, characters, altered)
 
 
 def spans_between(ends: Sequence[int]) -> list[tuple[int, int]]:
-    """Start and end of each piece that ends there."""
+    """(start, end) of each piece, the first from 0, by the pieces' ends."""
     return list(itertools.pairwise([0, *ends]))
 
 
 def overlap(predicted: Sequence[Any], gold: Sequence[Any]) -> tuple[int, int, int]:
-    """How many are right, predicted and gold."""
+    """Numbers of right ones (in both), predicted and gold ones."""
     return len(set(predicted) & set(gold)), len(predicted), len(gold)
 
 
 def f1(counts: np.ndarray) -> Any:
-    """Twice the right ones over predicted and gold ones together; counts (..., 3)."""
+    """F1: twice the right ones over predicted and gold ones together; counts (..., 3)."""
     return 2 * counts[..., 0] / (counts[..., 1] + counts[..., 2])
 
 
 def rivals() -> Iterator[tuple[str, Splitter | None, str]]:
-    """Name, splitter (None: not installed) and version of each."""
+    """Yield name, splitter (None if not installed) and version of each other splitter."""
     for name, (load, package) in RIVALS.items():
         try:
             yield name, load(), f"{package} {version(package)}"
@@ -287,10 +289,7 @@ RIVALS: dict[str, tuple[Callable[[], Splitter], str]] = {
 
 
 def texts_of(path: Path) -> Iterator[str]:
-    """Every text with a blank in a JSONL, CSV or text file, however deep it lies.
-
-    A list of texts is one text.
-    """
+    """Yield every text with a blank in a JSONL or CSV file, and every line of a text file."""
     with io.StringIO(read_text(path), newline="\n") as file:
         if ".jsonl" in path.suffixes:
             for line in file:
@@ -305,6 +304,7 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
+    """Yield the texts with a blank in a JSON value, however deep; a list of texts is one text."""
     if isinstance(value, str) and " " in value:
         yield value
     elif isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -315,10 +315,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def bad_starts(path: Path) -> dict[str, int]:
-    """How many sentences the texts of a file have, and how many begin as none should.
-
-    That is with a comma, semicolon, colon or closing bracket.
-    """
+    """Numbers of texts and sentences in a file, and of sentences that begin with ``,;:)]``."""
     num_texts, num_sentences, num_bad = 0, 0, 0
     for text in texts_of(path):
         pieces = sentence_texts(text)
@@ -333,9 +330,9 @@ def bad_starts(path: Path) -> dict[str, int]:
 
 
 def compare(treebanks: dict[str, list[GoldText]], running: bool) -> dict[str, Any]:
-    """F1 of each splitter by treebank and pooled, and how far ours leads.
+    """F1 of each splitter by treebank and pooled, by name of the splitter.
 
-    The latter are 95 % intervals over resampled documents.
+    ``ours_minus_this`` is a 95 % interval over resampled documents of our lead in pooled F1.
     """
     results: dict[str, Any] = {}
     pooled: dict[str, np.ndarray] = {}
@@ -343,7 +340,7 @@ def compare(treebanks: dict[str, list[GoldText]], running: bool) -> dict[str, An
     for name, split, what in [(OURS, sentence_texts, "this repository"), *rivals()]:
         results[name] = {"what": what}
         if split is not None:
-            split(first_text)  # what is loaded late is loaded now
+            split(first_text)  # loads what it loads late, outside the clock
             counts = {bank: measure(texts, split, running) for bank, texts in treebanks.items()}
             pooled[name] = np.concatenate([bank.sentences for bank in counts.values()])
             results[name] |= scores(counts)
@@ -411,14 +408,14 @@ def arguments() -> argparse.ArgumentParser:
     folders = "folders of UD treebanks (*-ud-PART.conllu)"
     parser.add_argument("folders", nargs="*", type=Path, help=folders)
     parser.add_argument("--part", default="test", choices=("train", "dev", "test"))
-    texts = "files of texts whose sentences are looked at"
+    texts = "files of texts; their sentences that begin wrongly are counted"
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help=texts)
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     return parser
 
 
 def read_treebanks(folders: Sequence[Path], part: str) -> dict[str, list[GoldText]]:
-    """Texts of a part of treebanks, by the names of their folders."""
+    """Documents of a part (train, dev, test) of treebanks, by the names of their folders."""
     treebanks = {}
     for folder in folders:
         for file in sorted(folder.glob(f"*-ud-{part}.conllu")):
@@ -427,7 +424,7 @@ def read_treebanks(folders: Sequence[Path], part: str) -> dict[str, list[GoldTex
 
 
 def sizes_of(texts: Sequence[GoldText]) -> dict[str, int]:
-    """How many documents and sentences there are."""
+    """Numbers of documents and sentences."""
     sentences = 0
     for text in texts:
         sentences += sum(map(len, text.paragraphs))

@@ -27,10 +27,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def calls() -> list[tuple[str, str]]:
-    """(stage, modules with a blank between them) of every kind of stage.
-
-    As its file of code hashes lists them.
-    """
+    """(stage, its modules joined by blanks) of each file of code hashes, one a kind of stage."""
     folder = ROOT / "data" / "code"
     pairs = []
     for path in sorted(folder.rglob("*.json")):
@@ -44,20 +41,20 @@ def calls() -> list[tuple[str, str]]:
     return pairs
 
 
-def spent(work: list[str]) -> float:
-    """CPU seconds of a child process that imports these modules."""
-    code = f"import {', '.join(work)}"
+def fresh_seconds(modules: list[str]) -> float:
+    """CPU seconds of a fresh Python that imports these modules."""
+    code = f"import {', '.join(modules)}"
     before = processor_of_children()
     command = [sys.executable, "-c", code]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=os.environ)
     return processor_of_children() - before
 
 
-def forked(stage: str, modules: str) -> float:
+def forked_seconds(stage: str, modules: str) -> float:
     """CPU seconds of a fork of this process, which has the libraries, on a stage's imports."""
     before = processor_of_children()
     child = os.fork()
-    if not child:
+    if not child:  # here it is the child that runs
         for name in imports_of(stage, modules):
             importlib.import_module(name)
         os._exit(0)
@@ -74,37 +71,36 @@ def processor_of_children() -> float:
 
 
 def imports_of(stage: str, modules: str) -> list[str]:
-    """The module of the pipeline that runs a stage, and the stage's own."""
+    """The module of the pipeline that runs a stage, and the stage's own modules."""
     return [f"longform_lab.{STAGES[stage]}", *modules.split()]
 
 
 def measure(pairs: list[tuple[str, str]]) -> dict[str, object]:
-    """Seconds by stage, started afresh and as a fork.
+    """CPU seconds by stage, started afresh and as a fork.
 
     Args:
-        pairs: of a stage and its modules; equal ones are measured once.
+        pairs: (stage, modules) of :func:`calls`; equal ones are measured once.
     """
     # Afresh, then as forks of a process with the libraries.
-    fresh = {pair: spent(imports_of(*pair)) for pair in set(pairs)}
-    libraries = spent(list(LIBRARIES))
+    fresh = {pair: fresh_seconds(imports_of(*pair)) for pair in set(pairs)}
+    libraries = fresh_seconds(list(LIBRARIES))
     for name in LIBRARIES:
         importlib.import_module(name)
-    warm = dict(fresh)
-    for pair in fresh:
-        warm[pair] = forked(*pair)
+    forked = {pair: forked_seconds(*pair) for pair in fresh}
     # Sums by stage.
-    alone, runner = Counter[str](), Counter[str]()
+    fresh_sums, forked_sums = Counter[str](), Counter[str]()
     for pair in pairs:
-        alone[pair[0]] += fresh[pair]
-        runner[pair[0]] += warm[pair]
+        stage, _ = pair
+        fresh_sums[stage] += fresh[pair]
+        forked_sums[stage] += forked[pair]
     return {
         "calls": len(pairs),
         "seconds": "processor time, one thread",
         "libraries": round(libraries, 2),
-        "fresh": _rounded(alone),
-        "fresh_sum": round(sum(alone.values()), 1),
-        "forked": _rounded(runner),
-        "forked_sum_without_libraries": round(sum(runner.values()), 1),
+        "fresh": _rounded(fresh_sums),
+        "fresh_sum": round(sum(fresh_sums.values()), 1),
+        "forked": _rounded(forked_sums),
+        "forked_sum_without_libraries": round(sum(forked_sums.values()), 1),
     }
 
 

@@ -36,53 +36,61 @@ from longform.critics.topics.train import (
 )
 
 ITERATIONS = 10  # of each program's fit
-INFERENCE = replace(RELEASED_INFERENCE, floats="float64")
+# RELEASED, RELEASED_INFERENCE and RELEASED_SEED are the original program's own settings.
+INFERENCE = replace(RELEASED_INFERENCE, floats="float64")  # the original has no other precision
 
 
 def ours_to_theirs(
     original: Path, counts: TermCounts, topics: int, folder: Path
 ) -> dict[str, float]:
-    """We fit and write; the original infers with our files.
-
-    Returns:
-        Differences of means, variances and bounds.
-    """
+    """Fit ours and write its files; differences of both programs' inference with them."""
     start = seeded_model(counts, topics=topics, seed=RELEASED_SEED)
     settings = replace(RELEASED, em_iterations=ITERATIONS, floats="float64")
-    write_model(folder / "ours", maximise(counts, start, settings=settings))
-    return inference_differences(original, counts, topics, folder, "ours")
+    fitted = maximise(counts, start, settings=settings)  # all iterations of EM
+    write_model(folder / "ours", fitted)
+    return inference_differences(original, counts, topics, folder=folder, model="ours")
 
 
 def theirs_to_ours(
     original: Path, counts: TermCounts, topics: int, folder: Path
 ) -> dict[str, float]:
-    """The original fits and writes; ours reads its files and infers.
-
-    Returns:
-        Differences from its own inference under them.
-    """
+    """Fit the original, which writes its files; differences of both inferences with them."""
     write_settings(folder / "est.txt", replace(RELEASED, em_iterations=ITERATIONS))
     run(original, "est", folder / "corpus.dat", topics, "seed", folder / "fit", folder / "est.txt")
-    return inference_differences(original, counts, topics, folder, "fit/final")
+    return inference_differences(original, counts, topics, folder=folder, model="fit/final")
 
 
 def inference_differences(
     original: Path, counts: TermCounts, topics: int, folder: Path, model: str
 ) -> dict[str, float]:
-    """How far both programs' inference with one model's files differs."""
+    """Differences of both programs' inference with one model's files, by :func:`agreement`.
+
+    Args:
+        original: binary of the original program.
+        counts: documents, also in ``corpus.dat``.
+        topics: number of topics.
+        folder: of ``corpus.dat``, of the model's files and of what the original writes.
+        model: prefix of the model's files in ``folder``.
+    """
     output = folder / f"inference-{Path(model).name}"
     write_settings(folder / "inf.txt", RELEASED_INFERENCE)
     run(original, "inf", folder / "corpus.dat", folder / model, output, folder / "inf.txt")
     means, variances = read_posteriors(output, topics=topics)
     bounds = numbers(Path(f"{output}-ctm-lhood.dat"))
     ours = expectation(counts, read_model(folder / model), INFERENCE)
-    return agreement(ours, means, variances, bounds)
+    return agreement(ours, means=means, variances=variances, bounds=bounds)
 
 
 def agreement(
     ours: Expectation, means: np.ndarray, variances: np.ndarray, bounds: np.ndarray
 ) -> dict[str, float]:
-    """Largest and median differences over documents, ours minus theirs where signed."""
+    """Differences of our posteriors and bounds from the original's; gains are ours minus its.
+
+    Args:
+        ours: our E-step, with the same arrays (``logits`` are the means).
+        means, variances: of the original's posteriors, float64 (documents, topics).
+        bounds: the original's bound on each document's log likelihood in nats, (documents,).
+    """
     gain = ours.bounds - bounds
     of_means = np.abs(ours.logits - means)
     of_variances = np.abs(ours.variances - variances)
@@ -99,12 +107,12 @@ def agreement(
 
 
 def numbers(path: Path) -> np.ndarray:
-    """One number a line."""
+    """The numbers of a file with one a line, float64."""
     return np.array(path.read_text(encoding="ascii").split(), np.float64)
 
 
 def run(original: Path, *arguments: Any) -> None:
-    """The original program, quietly."""
+    """Run the original program without its output."""
     subprocess.run([str(original), *map(str, arguments)], check=True, capture_output=True)
 
 

@@ -56,18 +56,28 @@ from longform.critics.topics.train import RELEASED_SEED, expectation, maximise, 
 from longform.documents import Document, Section
 from longform.statistics.random_streams import generator
 
-Result = dict[str, Any]  # of a run of one program
+# Of a run: "program", lists of "seconds" (wall time) and "cpu_seconds" an iteration, its bound
+# "elbo" (nats) before each, and what else it has.
+Result = dict[str, Any]
 TIMES = ("seconds", "cpu_seconds")
 
 
 def simulated(
     documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50
 ) -> TermCounts:
-    """Documents of a known correlated topic model: sparse topics, correlated in blocks of five."""
+    """Word counts drawn from a correlated topic model: sparse topics, correlated in fives.
+
+    Args:
+        documents: how many.
+        length: words of each.
+        terms: size of the vocabulary.
+        topics: number of topics.
+    """
     rng = generator("topic benchmark", documents, length, terms, topics)
     beta = rng.dirichlet(np.full(terms, 0.02), topics)
-    # Shares of topics, (documents, topics).
-    blocks = np.kron(rng.normal(size=(documents, -(-topics // 5))), np.ones((1, 5)))[:, :topics]
+    # Shares of topics, (documents, topics): each block of five has one normal deviate in common.
+    num_blocks = -(-topics // 5)  # rounded up
+    blocks = np.kron(rng.normal(size=(documents, num_blocks)), np.ones((1, 5)))[:, :topics]
     logits = 1.5 * (blocks + rng.normal(size=(documents, topics)))
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     # Words.
@@ -79,9 +89,9 @@ def simulated(
 
 
 def from_texts(path: Path) -> TermCounts:
-    """Lower-cased words with five occurrences or more, in at most half of the documents.
+    """Word counts of a file with one document a line.
 
-    The file has one document a line.
+    Words are lower-cased; they occur five times or more, in at most half of the documents.
     """
     documents = []
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -100,17 +110,16 @@ def corpus_of(options: argparse.Namespace) -> TermCounts:
 
 
 def ours(counts: TermCounts, start: TopicModel, settings: TopicSettings) -> Result:
-    """One EM run.
+    """The result of one run of our EM; an iteration has E-step, M-step and bookkeeping.
 
-    Returns:
-        Seconds of each iteration (E-step, M-step, bookkeeping) and the bound that entered it.
+    ``rounds`` are those of the E-step, its mean over documents.
     """
     stamps = [(time.perf_counter(), time.process_time())]
 
-    def note(model: TopicModel, step: Progress) -> None:
+    def stamp(model: TopicModel, step: Progress) -> None:
         stamps.append((time.perf_counter(), time.process_time()))
 
-    history = maximise(counts, start, settings=settings, checkpoint=note).history
+    history = maximise(counts, start, settings=settings, checkpoint=stamp).history
     wall, processor = np.diff(stamps, axis=0).T.tolist()
     return {
         "program": f"longform {settings.floats}",
@@ -122,13 +131,13 @@ def ours(counts: TermCounts, start: TopicModel, settings: TopicSettings) -> Resu
 
 
 def original(options: argparse.Namespace, topics: int) -> Result:
-    """One run of the original program.
+    """The result of one run of the original program.
 
-    Its wall time includes reading and its text dumps, spread over iterations.
+    Its seconds include reading and its text dumps, spread evenly over iterations.
     """
     with tempfile.TemporaryDirectory() as folder:
-        words = ["est", options.corpus, topics, options.start, f"{folder}/out", options.settings]
-        command = [str(options.original), *map(str, words)]
+        settings = ["est", options.corpus, topics, options.start, f"{folder}/out", options.settings]
+        command = [str(options.original), *map(str, settings)]
         begin, before = time.perf_counter(), processor_of_children()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         wall, processor = time.perf_counter() - begin, processor_of_children() - before
@@ -148,14 +157,14 @@ def processor_of_children() -> float:
 
 
 def tomotopy_mark(counts: TermCounts, topics: int, sweeps: int) -> Result:
-    """Gibbs sweeps of tomotopy's CTM, one worker; its log-likelihood per word is no bound."""
+    """The result of Gibbs sweeps of tomotopy's CTM, one worker, with nats a word (no bound)."""
     import tomotopy
 
     model = tomotopy.CTModel(k=topics, seed=1)
     for terms, numbers in counts.rows():
         words = np.repeat(terms, numbers.astype(int))
         model.add_doc(list(map(str, words)))
-    model.train(0, workers=1)
+    model.train(0, workers=1)  # prepares the model outside the clock
     begin = time.perf_counter()
     model.train(sweeps, workers=1)
     seconds = (time.perf_counter() - begin) / sweeps
@@ -167,7 +176,7 @@ def tomotopy_mark(counts: TermCounts, topics: int, sweeps: int) -> Result:
 
 
 def gensim_mark(counts: TermCounts, topics: int) -> Result:
-    """One pass of gensim's LDA by variational Bayes; its bound belongs to another model."""
+    """The result of one pass of gensim's LDA; its bound belongs to another model."""
     from gensim.models import LdaModel
 
     corpus = []
@@ -186,10 +195,10 @@ def gensim_mark(counts: TermCounts, topics: int) -> Result:
 
 
 def floor(counts: TermCounts, topics: int, rounds: Iterable[float]) -> dict[str, float]:
-    """Least time of one iteration: its multiplications at the speed of a large matrix product.
+    """Least seconds of one iteration: its multiplications at the speed of a large matrix product.
 
     Per round and document: word rows twice, one product with the precision per Newton step and one
-    for the bound.
+    for the bound. ``rounds`` are the E-step's in each iteration.
     """
     # What this machine multiplies in a second.
     side = np.ones((1536, 1536), np.float32)
@@ -208,7 +217,7 @@ def floor(counts: TermCounts, topics: int, rounds: Iterable[float]) -> dict[str,
 def measure(
     counts: TermCounts, topics: int, options: argparse.Namespace, settings: TopicSettings
 ) -> dict[str, Any]:
-    """All programs at one number of topics, alternated; medians over iterations and repeats."""
+    """Run all programs at one number of topics in turns, and sum up each (:func:`summed`)."""
     if options.start == "seed":
         start = seeded_model(counts, topics=topics, seed=RELEASED_SEED)
     else:
@@ -239,7 +248,7 @@ def measure(
 
 
 def summed(results: list[Result]) -> list[Result]:
-    """Runs of one program together: median seconds per iteration, and bounds of its last run."""
+    """One result a program: median seconds per iteration of all its runs, the rest of the last."""
     by_program: dict[str, list[Result]] = {}
     for result in results:
         by_program.setdefault(result["program"], []).append(result)
@@ -253,7 +262,6 @@ def summed(results: list[Result]) -> list[Result]:
                 values += run.get(kind, [])
             if values:
                 row[f"{kind}_per_iteration"] = statistics.median(values)
-        # The rest as the last run has it.
         row["repeats"] = len(runs)
         for key, value in runs[-1].items():
             if key not in ("program", *TIMES):
@@ -274,7 +282,7 @@ def speed_ratio(programs: list[Result]) -> float | None:
 
 
 def show(result: dict[str, Any]) -> None:
-    """The same numbers for people."""
+    """Print the result's numbers in lines of text."""
     for block in result["runs"]:
         print(f"M = {block['topics']}   floor {block['floor']['seconds']:.4f} s per iteration")
         for row in block["programs"]:
@@ -287,7 +295,7 @@ def show(result: dict[str, Any]) -> None:
 
 
 def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -317,7 +325,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def settings_of(options: argparse.Namespace) -> TopicSettings:
-    """Settings of the command line, or of the file that it names."""
+    """EM's settings by the command line and the file that it names."""
     if options.settings:
         settings = read_settings(options.settings)
     else:
@@ -328,10 +336,10 @@ def settings_of(options: argparse.Namespace) -> TopicSettings:
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Measure and print."""
+    """Measure all programs at each number of topics, print the result and return it."""
     options = options_of(arguments)
     settings = settings_of(options)
-    # Measure, the corpus and the settings in files for the original program.
+    # Measure; the original program needs corpus and settings in files.
     counts = corpus_of(options)
     with tempfile.TemporaryDirectory() as folder:
         options.corpus = options.corpus or Path(folder, "corpus.dat")
