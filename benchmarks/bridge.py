@@ -51,7 +51,7 @@ def drawn_paths(documents: int = 658) -> list[LatentPath]:
 
 
 def drawn_orders(paths: Sequence[LatentPath]) -> list[np.ndarray]:
-    """All 80 shuffles of each document, four block sizes."""
+    """80 shuffled orders of each document's sentences: 20 of each block size, (80, sentences)."""
     orders = []
     for unit in paths:
         shuffles = []
@@ -63,7 +63,7 @@ def drawn_orders(paths: Sequence[LatentPath]) -> list[np.ndarray]:
 
 
 def looped(latents: np.ndarray, order: np.ndarray, window: int, sigma2: float) -> float:
-    """One canonical feature, one sentence at a time.
+    """One canonical feature, one sentence at a time: mean negative log density in nats.
 
     Args:
         latents: of the sentences, (sentences, width).
@@ -92,7 +92,7 @@ def looped(latents: np.ndarray, order: np.ndarray, window: int, sigma2: float) -
 
 
 def alternated(**works: Callable[[], Any]) -> dict[str, list[float]]:
-    """Processor seconds of each piece of work in each of three rounds, the pieces by turns."""
+    """Processor seconds of each piece of work in each round, the pieces by turns."""
     times: dict[str, list[float]] = defaultdict(list)
     for _ in range(ROUNDS):
         for name, work in works.items():
@@ -120,7 +120,9 @@ def scoring(paths: Sequence[LatentPath]) -> dict[str, Any]:
         for row in sample:
             latents, of_document = paths[row].latents, []
             for order in orders[row]:
-                of_document.append([looped(latents, order, w, sigma2) for w in WINDOWS])
+                of_document.append(
+                    [looped(latents, order, window=window, sigma2=sigma2) for window in WINDOWS]
+                )
             scores.append(of_document)
         return scores
 
@@ -149,10 +151,10 @@ def scoring(paths: Sequence[LatentPath]) -> dict[str, Any]:
 
 
 def encoding(sentences: int = 30) -> dict[str, Any]:
-    """The 140 shuffles of Tables 2 and 3 of one document, five features each.
+    """Seconds to score the 140 shuffles of Tables 2 and 3 of one document in two ways.
 
-    The document is read once and its latents permuted, or each shuffle is read again; either side
-    ends with the same scores. The encoder is a random GPT-2 of the default run's shape.
+    The document is encoded once and its latents permuted, or each shuffle is encoded again; both
+    give the same scores. The encoder is a random GPT-2 of the default run's shape.
     """
     import torch
     from transformers import GPT2Config, GPT2Model

@@ -32,33 +32,17 @@ from longform.statistics.random_streams import generator
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
 # Speakers and hearers: the resolver leaves them out, as the paper's.
-SPEECH = {
-    "i",
-    "me",
-    "my",
-    "mine",
-    "myself",
-    "we",
-    "us",
-    "our",
-    "ours",
-    "ourselves",
-    "you",
-    "your",
-    "yours",
-    "yourself",
-    "yourselves",
-    "thee",
-    "thou",
-    "thy",
-    "thine",
-}
+_SPEECH = (
+    "i me my mine myself we us our ours ourselves you your yours yourself yourselves thee thou thy"
+    " thine"
+)
+SPEECH = frozenset(_SPEECH.split())
 MAX_BYTES = 20_000_000  # of a member of an archive
 
 
 @dataclass(frozen=True)
 class AnnotatedText:
-    """A text with gold mentions: (start, end, entity), half-open offsets, perhaps nested."""
+    """A text with gold mentions (start, end, entity): half-open characters, perhaps nested."""
 
     id: str
     text: str
@@ -89,8 +73,9 @@ def read_litbank(path: Path) -> list[AnnotatedText]:
 
 
 def _annotated(name: str, content: str) -> AnnotatedText:
+    """The document in a CoNLL file's content; ``name`` is the file's."""
     sentences, brackets = read_brackets(content.split("\n"), name)
-    # Where each word starts, and one more place behind the last one of each sentence.
+    # Characters at which each sentence's words start, and that at which the next sentence starts.
     starts = []
     start = 0
     for words in sentences:
@@ -101,7 +86,7 @@ def _annotated(name: str, content: str) -> AnnotatedText:
     for bracket in brackets:
         (first_sentence, first_word), (last_sentence, last_word) = bracket.first, bracket.last
         begin = starts[first_sentence][first_word]
-        end = starts[last_sentence][last_word + 1] - 1
+        end = starts[last_sentence][last_word + 1] - 1  # without the space behind the word
         mentions.append((begin, end, int(bracket.chain)))
     text = "\n".join(map(" ".join, sentences))
     return AnnotatedText(name.removesuffix(".conll"), text, tuple(sorted(mentions)))
@@ -116,7 +101,7 @@ class PairCounts:
     missed: int = 0
 
     def add(self, linked: bool, label: bool) -> None:
-        """Count a pair."""
+        """Count a pair that the resolver links or not, and that corefers (``label``) or not."""
         self.hits += linked and label
         self.wrong += linked and not label
         self.missed += label and not linked
@@ -128,15 +113,12 @@ class PairCounts:
 
 
 def gap_scores(items: Sequence[GapItem], resolver: CorefResolver) -> dict[str, Any]:
-    """Precision, recall and F1 of (pronoun, name) pairs, and F1 by the pronoun's gender.
-
-    As Webster et al. (2018) define them.
-    """
+    """Precision, recall and F1 of (pronoun, name) pairs, and F1 by gender (Webster et al. 2018)."""
     texts = [item.text for item in items]
     start = time.process_time()
     resolved = resolver.resolve(texts)
     seconds = time.process_time() - start
-    # Every name of an item, by the gender of its pronoun.
+    # Two names of each item, by the gender of its pronoun.
     counts, by_gender = PairCounts(), {MALE: PairCounts(), FEMALE: PairCounts()}
     for item, mentions in zip(items, resolved, strict=True):
         pronoun = item.text[slice(*item.pronoun)].lower()
@@ -166,7 +148,7 @@ def entity_at(mentions: Sequence[Mention], span: tuple[int, int]) -> int | None:
 
 
 def is_named(mentions: Sequence[Mention], span: tuple[int, int], entity: int | None) -> bool:
-    """Whether a name that overlaps a span is of an entity."""
+    """Whether a mention by name that overlaps a span is one of the entity."""
     start, end = span
     for mention in mentions:
         overlaps = mention.start < end and start < mention.end
@@ -181,9 +163,9 @@ def litbank_scores(
     """MUC, B-cubed, CEAF-e and their mean on clusters of two or more mentions.
 
     Args:
-        documents: with gold mentions.
-        resolver: that is scored.
-        speech: whether "I" and "you" stay in gold.
+        documents: texts with gold mentions.
+        resolver: the resolver.
+        speech: whether mentions of speakers and hearers stay in gold.
     """
     resolved = resolver.resolve([document.text for document in documents])
     units = []
@@ -204,7 +186,7 @@ def litbank_scores(
 
 
 def _gold(document: AnnotatedText, speech: bool) -> tuple[frozenset, ...]:
-    """Clusters of persons with two or more mentions."""
+    """Gold clusters of persons with two or more mentions, each a set of spans."""
     persons = set()
     for start, end, entity in document.mentions:
         is_they = document.text[start:end].lower() in THEY
@@ -226,6 +208,7 @@ def _head(text: str, start: int, end: int) -> str:
 
 
 def _persons(text: str, mentions: Sequence[Mention]) -> tuple[frozenset, ...]:
+    """A resolver's clusters of persons with two or more mentions, each a set of spans."""
     persons = set()
     for mention in mentions:
         if mention.named or is_person(text[mention.start : mention.end], False):
@@ -238,6 +221,7 @@ def _persons(text: str, mentions: Sequence[Mention]) -> tuple[frozenset, ...]:
 
 
 def _pairs(mentions: Sequence[tuple[tuple[int, int], int]]) -> tuple[frozenset, ...]:
+    """Clusters of two or more of the (span, entity)."""
     return tuple(cluster for cluster in clusters(mentions) if len(cluster) > 1)
 
 
@@ -253,7 +237,7 @@ def names_of(folder: Path) -> dict[str, str]:
 
 
 def _lines(path: Path) -> set[str]:
-    """Lines in lower case that are not empty."""
+    """The lines of a file that are not empty, in lower case."""
     names = {line.strip().lower() for line in path.read_text(encoding="latin-1").splitlines()}
     return names - {""}
 

@@ -18,6 +18,7 @@ from longform.critics.topics.train import Expectation
 from longform.errors import BadInput
 
 LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
+# Whole numbers and tolerances by their names in the file, with ours.
 _SETTING = {"em max iter": "em_iterations", "var max iter": "rounds", "lag": "lag"}
 _TOLERANCE = {"em convergence": "em_tolerance", "var convergence": "tolerance"}
 # Of the program's own inner solver; ours solves exactly enough by itself.
@@ -50,6 +51,7 @@ def read_corpus(path: Path | str, *, size: int | None = None) -> TermCounts:
 
 
 def _corpus_line(line: str, where: str) -> tuple[np.ndarray, np.ndarray]:
+    """Term ids and counts of one document."""
     length, *pairs = line.split()
     if not all(re.fullmatch(r"\d+:\d+", pair) for pair in pairs) or not length.isdigit():
         raise BadInput(
@@ -72,7 +74,7 @@ def _corpus_line(line: str, where: str) -> tuple[np.ndarray, np.ndarray]:
 def write_corpus(path: Path | str, counts: TermCounts) -> None:
     """Write a corpus file.
 
-    Documents without terms are left out, so callers keep the numbers of those written.
+    Documents without terms are left out, as the program cannot fit them.
     """
     with Path(path).open("w", encoding="ascii") as file:
         for terms, numbers in counts.rows():
@@ -208,8 +210,9 @@ def _write_numbers(path: str, values: Iterable[float] | np.ndarray) -> None:
 
 
 def _read_numbers(path: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The numbers of a file as an array; -1 as the first size stands for any number of rows."""
     values = np.array(" ".join(_lines(path)).split(), np.float64)
-    expected = abs(int(np.prod(shape)))
+    expected = abs(int(np.prod(shape)))  # of a row, if the first size is -1
     if len(values) != expected and not (shape[0] == -1 and len(values) % expected == 0):
         raise BadInput(
             f"{path}: {len(values)} numbers, {expected} are expected for shape {shape}; check"

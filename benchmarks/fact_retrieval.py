@@ -35,28 +35,31 @@ from longform.critics.verifiability.checker import (
 )
 from longform.datasets.fever import PageFile
 
-WORDS, LINES, LENGTH, CLAIMS, PART = 200_000, 5, 19, 200, 1000
+WORDS = 200_000  # different ones
+LINES, LENGTH, CLAIM_LENGTH = 5, 19, 12  # of a page; words of a line and of a claim, but names
+CLAIMS = 200
+PART = 1000  # pages drawn at once, with a seed of their own
 COMMAND = "PYTHONPATH=src python benchmarks/fact_retrieval.py, with what is named below"
 
 
 def word_ranks(seed: list[int], shape: tuple[int, ...]) -> np.ndarray:
-    """Ranks of words, by Zipf's law."""
+    """Ranks of words from 1 drawn by Zipf's law, int64 of a shape."""
     uniform = np.random.default_rng(seed).random(shape)
     return np.exp(uniform * np.log(WORDS)).astype(np.int64)
 
 
 def sentence(name: str, ranks: Sequence[int]) -> str:
-    """A name and words by their ranks."""
+    """A sentence of a name and of words, which are called by their ranks."""
     return f"{name} {' '.join(f'w{rank}' for rank in ranks)} ."
 
 
 def title(number: int) -> str:
-    """Two names; a name is shared by many pages."""
+    """The title of a page: two names, each of which other pages share."""
     return f"Name{number % 997} Place{number // 7}"
 
 
 def synthetic_pages(count: int) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Pages, the same ones for every count that has them."""
+    """Yield (title, lines) of the first ``count`` pages, the same for every count."""
     for start in range(0, count, PART):
         ranks = word_ranks([1, start], (PART, LINES, LENGTH)).tolist()
         for offset, lines in enumerate(ranks[: count - start]):
@@ -65,9 +68,9 @@ def synthetic_pages(count: int) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def synthetic_claims(count: int, claims: int = CLAIMS) -> list[str]:
-    """Claims of twelve words; every second one names a page."""
+    """Claims about ``count`` pages; every second one has a page's title, others half of one."""
     numbers = np.random.default_rng(2).integers(count, size=claims).tolist()
-    ranks = word_ranks([3], (claims, 12)).tolist()
+    ranks = word_ranks([3], (claims, CLAIM_LENGTH)).tolist()
     texts = []
     for index, (number, row) in enumerate(zip(numbers, ranks, strict=True)):
         name = title(number) if index % 2 else f"Name{number % 997}"
@@ -76,18 +79,15 @@ def synthetic_claims(count: int, claims: int = CLAIMS) -> list[str]:
 
 
 def resident(kind: str) -> int:
-    """Bytes of this process.
-
-    ``VmRSS`` now, ``RssAnon`` of them not in a file, ``VmHWM`` at the peak.
-    """
+    """Resident bytes of this process: ``VmRSS`` now, ``RssAnon`` not in files, ``VmHWM`` at peak."""
     status = Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line.split()[1] for line in status if line.startswith(kind)))
 
 
 def retrieve(count: int, pages_for: Callable[[str], list[str]]) -> dict[str, Any]:
-    """Time of 200 claims and what is retrieved for them."""
+    """Milliseconds of ``CLAIMS`` claims about ``count`` pages, and a digest of what is retrieved."""
     claims = synthetic_claims(count)
-    pages_for(claims[0])
+    pages_for(claims[0])  # opens the index
     clock, processor = time.monotonic(), time.process_time()
     pages = [pages_for(claim) for claim in claims]
     clock, processor = time.monotonic() - clock, time.process_time() - processor
@@ -120,12 +120,12 @@ class InMemory:
         return self.rows[number]
 
     def best(self, tokens: Sequence[str], limit: int) -> list[int]:
-        """Every page is scored."""
+        """Numbers of the ``limit`` best pages for some words; every page is scored."""
         return _best(_bm25_scores(self.weights, tokens, len(self.rows)), limit)
 
 
 def measure_step(step: str, count: int, folder: Path) -> dict[str, Any]:
-    """One of the steps, in a process that does nothing else."""
+    """Seconds and memory of a step (write, read, in memory), which this process does alone."""
     bytes_before, start = resident("VmRSS"), time.process_time()
     results: dict[str, Any] = {}
 
@@ -156,14 +156,14 @@ def measure_step(step: str, count: int, folder: Path) -> dict[str, Any]:
 
 
 def run_step(step: str, count: int, folder: str) -> dict[str, Any]:
-    """The same in a process of its own."""
+    """:func:`measure_step` in a process of its own."""
     command = [sys.executable, __file__, "--pages", str(count), "--step", step, "--folder", folder]
     process = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     return json.loads(process.stdout)
 
 
 def main() -> None:
-    """Command line."""
+    """Print the numbers of all steps; ``--json`` adds them to a record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--in-memory", action="store_true")

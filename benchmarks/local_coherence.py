@@ -46,7 +46,7 @@ Mentions = list[tuple[int, str, str]]  # sentence, noun and role
 
 
 def planted_lexicon() -> Lexicon:
-    """The planted word net, through its file."""
+    """The synthetic world's word net, read from its file."""
     with tempfile.TemporaryDirectory() as folder:
         fit(world="everyday").save(Path(folder))
         lexicon = folder_lexicon(Path(folder))
@@ -55,7 +55,7 @@ def planted_lexicon() -> Lexicon:
 
 
 def mentions(lexicon: Lexicon) -> list[Mentions]:
-    """Five nouns a sentence, roles in turn."""
+    """Random mentions of each document: five nouns a sentence, with the roles in turn."""
     nouns = sorted(word for word in lexicon.nouns if " " not in word)
     if len(nouns) > VOCABULARY:
         rng = generator("benchmark", "vocabulary")
@@ -64,6 +64,7 @@ def mentions(lexicon: Lexicon) -> list[Mentions]:
 
 
 def _mentions(rng: Any, nouns: list[str]) -> Mentions:
+    """Mentions of one document, whose nouns are drawn from a pool of its own."""
     pool = rng.choice(nouns, POOL, replace=False)
     document = []
     for sentence in range(SENTENCES):
@@ -81,7 +82,7 @@ def grids_of(documents: list[Mentions]) -> list[Grid]:
 
 
 def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Least processor time of a few runs."""
+    """Least processor seconds of a few runs."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -91,7 +92,7 @@ def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def measure_lines(lexicon: Lexicon, grids: list[Grid]) -> dict[str, float]:
-    """Each measure on its first run over all documents.
+    """Processor seconds of each word-net measure on its first run over all documents.
 
     They share the walks of one word net, as in a run of the study.
     """
@@ -110,7 +111,7 @@ def measure_lines(lexicon: Lexicon, grids: list[Grid]) -> dict[str, float]:
 
 
 def other_lines(documents: list[Mentions], grids: list[Grid]) -> dict[str, float]:
-    """Grids, the models without a word net, and a shuffle task of twenty orders a document."""
+    """Seconds of grids, of the models without a word net, and of 20 orders of each document."""
     transitions, semantics = EntityGrid(history=2), LatentSemanticAnalysis()
     fitted, task = {"grid": transitions.fit(grids)}, [ShuffleTask()]
     works: dict[str, Callable[[], object]] = {

