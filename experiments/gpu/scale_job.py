@@ -34,17 +34,17 @@ from longform_lab.scale_overrides import (
 ROOT = Path(__file__).parents[2]
 RECORDS, CURVES = "records.json", "trainings.csv"
 DECODERS = Path("experiments/massarelli2020/decoders")
-SMOLLM2_WEIGHTS = 134_515_008
-MIN_SECONDS = 20.0  # without which no stage begins
-SHARED = ("params.yaml", "dvc.yaml")  # that the parameters of every scale are made of
+SMOLLM2_WEIGHTS = 134_515_008  # number of its weights
+MIN_SECONDS = 20.0  # no stage begins where fewer are left
+SHARED = ("params.yaml", "dvc.yaml")  # files that the parameters of every scale are made of
 SMOLLM2_AND_TEXTS = Part(
     BRING,
-    0,
-    98.4e6,
-    1.5,
-    "SmolLM2 (98 MB) in three parts and the texts: two calls that only bring a part",
+    operations=0,
+    moved=98.4e6,
+    minutes=1.5,
+    because="SmolLM2 (98 MB) in three parts and the texts: two calls that only bring a part",
 )
-# What a tiny form samples: two articles of a network.
+# Settings of generation in a tiny form: two articles of a network.
 TINY_SAMPLING = {
     "documents": 2,
     "batch": 2,
@@ -60,12 +60,12 @@ class Stage:
     """A stage of the pipeline, and what it costs on one H100.
 
     Attributes:
-        words: what ``python -m longform_lab`` is given.
+        words: arguments of ``python -m longform_lab``.
         operations, moved: floating-point operations and bytes, padding left out.
         minutes: predicted.
         because: how the minutes follow.
-        beside: it runs beside the one before it, since a card has time for several processes that
-            launch small kernels.
+        beside: whether it runs at the same time as the stage before it, since a card has time for
+            several processes that launch small kernels.
     """
 
     words: str
@@ -86,10 +86,10 @@ class ScaleJob:
         tiny: overrides of its tiny form.
         stages: those of the card, in order.
         afterwards: those that a processor runs after all calls, by :meth:`finish`.
-        texts: archives that come back, and the folder below ``data/`` that each holds.
-        brought: published texts and weights that travel, which the first calls bring.
+        texts: archive that comes back -> the folder below ``data/`` that it holds.
+        brought: published texts and weights that travel to the card in the first calls.
         weights: whether SmolLM2's are among them.
-        not_tiny: the tiny form leaves out the stages that have one of these words' parts.
+        not_tiny: the tiny form leaves out stages whose words contain one of these strings.
     """
 
     name: str
@@ -120,9 +120,14 @@ class ScaleJob:
         """A part for each stage, and one for what travels; the tiny form has the same."""
         parts = [self.brought]
         for stage in self.stages:
-            parts.append(
-                Part(stage.words, stage.operations, stage.moved, stage.minutes, stage.because)
+            part = Part(
+                stage.words,
+                operations=stage.operations,
+                moved=stage.moved,
+                minutes=stage.minutes,
+                because=stage.because,
             )
+            parts.append(part)
         return parts
 
     def run(self, call: Call) -> None:
@@ -184,7 +189,11 @@ class ScaleJob:
         return groups
 
     def prepare(self, state: Path, tiny: bool) -> tuple[Path, Path]:
-        """The folder that the stages run in, with the scale's parameters; and that of its data."""
+        """Make the folder that the stages run in, with the scale's parameters.
+
+        Returns:
+            That folder, and the folder of published texts and weights.
+        """
         data = self.opened_data(state, tiny).resolve()
         home = state / "home"
         (home / "data").mkdir(parents=True, exist_ok=True)
@@ -210,7 +219,7 @@ class ScaleJob:
         return data
 
     def report(self, call: Call, progress: "Progress") -> None:
-        """Seconds of every stage so far, with its floor."""
+        """Write the seconds of every stage so far into the report, with its floor if finished."""
         call.report.rows.clear()
         for stage in self.stages:
             seconds = progress.seconds(stage.words)
@@ -223,10 +232,7 @@ class ScaleJob:
             call.report.add(stage.words, seconds, finished=finished, **cost)
 
     def bring_back(self, home: Path, out: Path) -> None:
-        """Records, curves of trainings, and texts, as far as they are finished.
-
-        Of a stage of several systems, those that are.
-        """
+        """Write records, curves of trainings and archives of texts, so far as there are any."""
         out.mkdir(parents=True, exist_ok=True)
         scores = home / "data" / "scores"
         write_results(out / RECORDS, read_results(scores) if scores.is_dir() else [])
@@ -237,7 +243,12 @@ class ScaleJob:
                 compress(source, out / archive)
 
     def finish(self, out: Path, state: Path, tiny: bool = False) -> None:
-        """On a processor, of the texts in ``out``: run stages without a card, add their records.
+        """Run the stages of a processor on the texts that came back, and add their records.
+
+        Args:
+            out: folder of what came back; its records are replaced where a stage gives new ones.
+            state: folder for the stages.
+            tiny: whether it is the tiny form.
 
         Raises:
             BadInput: a card's stage has left no texts there.
@@ -266,12 +277,12 @@ class Progress:
         self.stages: dict[str, dict[str, Any]] = read_json(path) if path.is_file() else {}
 
     def add(self, words: str, seconds: float, finished: bool) -> None:
-        """Add a call's share of a stage."""
+        """Add the seconds that a call spent on a stage."""
         self.stages[words] = {"seconds": self.seconds(words) + seconds, "finished": finished}
         write_json(self.path, self.stages)
 
     def seconds(self, words: str) -> float:
-        """Of a stage so far."""
+        """Seconds of a stage so far."""
         return float(self.stages.get(words, {}).get("seconds", 0.0))
 
     def is_finished(self, words: str) -> bool:
@@ -280,7 +291,7 @@ class Progress:
 
 
 def run_stage(home: Path, data: Path, words: str, seconds: float | None) -> bool:
-    """Run a stage: here, or in a process that is killed when its seconds are over.
+    """Run a stage in this process, or, with ``seconds``, in one that is killed after so many.
 
     Returns:
         whether it ran to its end.
@@ -328,10 +339,7 @@ def run_together(home: Path, data: Path, stages: Sequence[str], seconds: float) 
 
 
 def write_curves(models: Path, target: Path) -> None:
-    """The curves of all trainings in one file.
-
-    The system, then the columns of its own ``training.csv``.
-    """
+    """Write the curves of all trainings into one CSV: model, then columns of ``training.csv``."""
     with atomic_write(target) as fresh, fresh.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("model", "update", "loss", "validation_loss"))
@@ -343,12 +351,12 @@ def write_curves(models: Path, target: Path) -> None:
 
 
 def smollm2_training(updates: float, tokens: float, padded: float) -> dict[str, Any]:
-    """What a training of SmolLM2 costs.
+    """Costs of a training of SmolLM2, as arguments of :class:`Stage`.
 
     Args:
-        updates: of the training.
-        tokens: that it reads.
-        padded: tokens that go through the network, padding among them.
+        updates: number of updates.
+        tokens: number of tokens, padding left out.
+        padded: the same with padding.
     """
     moved = updates * UPDATE_BYTES * SMOLLM2_WEIGHTS
     minutes = padded / TRAINED_A_SECOND / 60
@@ -360,13 +368,13 @@ def smollm2_training(updates: float, tokens: float, padded: float) -> dict[str, 
 def training_from_nothing(
     weights: float, layers: int, updates: float, tokens: float
 ) -> dict[str, Any]:
-    """What a training of a network of GPT-2's or fairseq's kind costs.
+    """Costs of training a network of GPT-2's or fairseq's kind, as arguments of :class:`Stage`.
 
     Args:
-        weights: of the network.
-        layers: of the network, by which Python launches kernels.
-        updates: of the training.
-        tokens: that it reads, padding among them.
+        weights: number of its weights.
+        layers: number of its layers, by which Python launches kernels.
+        updates: number of updates.
+        tokens: number of tokens, padding among them.
     """
     multiplied = tokens * weights / (TRAINED_A_SECOND * SMOLLM2_WEIGHTS)
     launched = updates * layers * LAUNCHED_LAYER

@@ -41,14 +41,18 @@ from longform.language_models.lightning import fit_learner
 from longform.results import rounded
 from longform.statistics.random_streams import generator
 
-STATES, SEGMENTS = 800, 11  # deng2022 appendix D
+STATES, SEGMENTS = 800, 11  # of the HSMM, and tokens of its longest segment (deng2022 appendix D)
 # Standard deviation of the length of the synthetic language's texts, as a share of the mean.
 SPREAD = 16 / 379
-SYMBOLS = 56
+SYMBOLS = 56  # of that language's vocabulary
+SMALL_BATCHES = (8, 32)  # texts of an update of the small network
+RATE, WARMUP = 5e-4, 100  # of every timed training, whose speed they do not change
+PAIR_TOKENS = 22  # of a sentence of a pair, on average
+LATTICE_BYTES = 1e5  # that an EM iteration of 800 states moves for each token
 CORPUS_TEXTS = 51_200  # deng2022 section 3
 # Of torch-struct's scan: more do not fit into 80 GB at 800 states.
 PEER_SEQUENCES = (1, 2, 4, 8, 16, 32)
-RESERVE = 1.2  # how much longer than it took before a part may take
+RESERVE = 1.2  # a part begins only where this many times its seconds in TOOK are left
 TOOK = {  # seconds of each part, everything in it, on one H100 alone (experiments/gpu/measured)
     "training_18m": 127.0,
     "sampling_18m": 121.0,
@@ -67,7 +71,7 @@ class Sizes:
     """What differs between the job and its tiny form.
 
     Attributes:
-        rounds: that are timed.
+        rounds: timed calls of each side.
         small: shape of Table 1's transformer.
         text_tokens: of a text, on average.
         updates: of the small network, timed in a round.
@@ -78,11 +82,11 @@ class Sizes:
         sample_tokens: of a sampled text.
         text_batches: texts sampled at once, of which the fastest counts.
         long_shape: layers and width of the network that writes long documents.
-        slide_tokens: that the loop which slides token by token is timed for.
+        slide_tokens: tokens of the timed loop that slides token by token.
         states: of the HSMM.
         texts: of the timed EM iteration.
-        sequences: of a gradient of ours.
-        peer_sequences: of a gradient of torch-struct, of which the fastest counts.
+        sequences: in a batch of our gradients.
+        peer_sequences: in a batch of torch-struct's gradients, of which the fastest counts.
         pairs: of sentences whose surprisal is read.
         words: of their vocabulary.
         pair_batches: sentences that minicons reads at once, of which the fastest counts.
@@ -177,33 +181,42 @@ TINY = Sizes(
 
 
 def plan(tiny: bool) -> list[Part]:
-    """One line a part; minutes are those that an H100 took."""
+    """The job's parts, with the work that they must do and the minutes that an H100 took."""
     size = TINY if tiny else CARD
     small, large = weights(small_network(size)), weights(large_network(size))
-    rounds = size.rounds + 1
+    rounds = size.rounds + 1  # with the one that does not count
     # Tokens of each part, over both sides and all rounds.
-    small_tokens = rounds * 4 * size.updates * 40 * size.text_tokens
+    texts_of_updates = sum(SMALL_BATCHES) * size.updates
+    small_tokens = rounds * 4 * texts_of_updates * size.text_tokens
     large_tokens = rounds * size.large_updates * size.large_batch * size.context
     sampled_tokens = rounds * 3 * max(size.text_batches) * size.sample_tokens
     em_tokens = size.texts * size.text_tokens
-    surprisal_tokens = 2 * size.pairs * 22 * (2 * rounds + len(size.pair_batches))
-    # Operations: 2 a weight and token to read, 6 to train; of an HSMM by its states.
+    readings = 2 * rounds + len(size.pair_batches)
+    surprisal_tokens = readings * 2 * size.pairs * PAIR_TOKENS
+    # Floating-point operations; an HSMM's token has three products with all transitions.
     scan = 6 * size.states**2
     operations = {
-        "training_18m": 6 * small * small_tokens,
-        "sampling_18m": 2 * small * sampled_tokens,
+        "training_18m": LEARN_OPERATIONS * small * small_tokens,
+        "sampling_18m": READ_OPERATIONS * small * sampled_tokens,
         "gradients": scan * 375 * 2 * size.sequences,
         "em_iteration": scan * em_tokens,
-        "surprisal": 2 * large * surprisal_tokens,
-        "training_135m": 6 * large * large_tokens,
+        "surprisal": READ_OPERATIONS * large * surprisal_tokens,
+        "training_135m": LEARN_OPERATIONS * large * large_tokens,
         "sampling_long": 0,
     }
-    moved = {"em_iteration": 1e5 * em_tokens}  # bytes
+    moved = {"em_iteration": LATTICE_BYTES * em_tokens}  # bytes
     parts = []
     for name, count in operations.items():
         seconds = TOOK[name]
         because = f"{seconds:.0f} s on an H100"
-        parts.append(Part(name, count, moved.get(name, 0), seconds / 60, because))
+        part = Part(
+            name,
+            operations=count,
+            moved=moved.get(name, 0),
+            minutes=seconds / 60,
+            because=because,
+        )
+        parts.append(part)
     return parts
 
 
@@ -234,14 +247,17 @@ def weights(network: Any) -> int:
 def random_rows(
     count: int, mean: int, symbols: int, name: str, spread: float = SPREAD
 ) -> list[list[int]]:
-    """Texts of random symbols, whose lengths vary as those of the synthetic language do."""
+    """``count`` texts of random symbols from 1, by a stream of that name.
+
+    Lengths are normal with the mean ``mean`` and the standard deviation ``spread`` times it.
+    """
     rng = generator("speed", name)
     lengths = np.clip(rng.normal(mean, spread * mean, count), 2, None).astype(int)
     return [rng.integers(1, symbols, length).tolist() for length in lengths]
 
 
 def total_tokens(texts: Sequence[Sequence[Any]]) -> float:
-    """Tokens of all texts."""
+    """Number of tokens in all texts."""
     return float(sum(map(len, texts)))
 
 
@@ -251,12 +267,12 @@ Work = Callable[[], Any]
 
 
 def turns(sides: Mapping[str, Work], rounds: int, device: torch.device) -> dict[str, list[float]]:
-    """Seconds of each side in each round; the first call of each is not counted."""
+    """Wall seconds of each side in each round; one round more comes first and is not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(rounds + 1):
         for name, work in sides.items():
             elapsed = seconds_of(work, device)
-            if number:
+            if number > 0:
                 seconds[name].append(elapsed)
     return seconds
 
@@ -268,7 +284,7 @@ def fastest(work: Callable[[int], Any], sizes: Sequence[int], device: torch.devi
     """
     speeds: dict[int, float] = {}
     for size in sizes:
-        work(size)
+        work(size)  # untimed: it allocates
         speeds[size] = size / seconds_of(partial(work, size), device)
         if speeds[size] < CLEARLY_SLOWER * max(speeds.values()):
             break
@@ -282,11 +298,14 @@ def add_sides(
     tokens: Mapping[str, float],
     **of_ours: Any,
 ) -> None:
-    """Report each side's speed, and ours over each peer's; ours is the first one.
+    """Report each side's tokens a second, and ours over each peer's; ours is the first side.
 
     Args:
-        tokens: what a call of each side does.
-        of_ours: operations and bytes of our side's call.
+        call: whose report it is.
+        part: name of the part.
+        seconds: wall seconds of each side's calls.
+        tokens: number of tokens of a call of each side.
+        of_ours: columns of our side alone, operations and bytes of its call among them.
     """
     speed_of_ours = None
     for side, values in seconds.items():
@@ -305,9 +324,14 @@ def add_sides(
 
 def small_training(call: Call, size: Sizes) -> None:
     """Updates of Table 1's transformer: ours, a plain loop over the same texts, Lightning's."""
-    for batch in (8, 32):
-        texts = random_rows(batch * size.updates, size.text_tokens, SYMBOLS, f"batch {batch}")
-        recipe = Recipe(batch, size.updates, 5e-4, 100)
+    for batch in SMALL_BATCHES:
+        texts = random_rows(
+            count=batch * size.updates,
+            mean=size.text_tokens,
+            symbols=SYMBOLS,
+            name=f"batch {batch}",
+        )
+        recipe = Recipe(batch, updates=size.updates, rate=RATE, warmup=WARMUP)
         network = small_network(size).to(call.device)
         same_network = small_network(size).to(call.device)
         training = Training(network, Rows(texts, call.device), recipe, seed=1, record=call.record)
@@ -329,9 +353,9 @@ def small_training(call: Call, size: Sizes) -> None:
 
 
 def plain_updates(network: Any, texts: Sequence[list[int]], batch: int) -> None:
-    """What a user of transformers writes: pad a batch, call the network with labels, AdamW."""
+    """Train as a user of transformers would: pad a batch, call the network with labels, AdamW."""
     device = network.device
-    optimizer = torch.optim.AdamW(network.parameters(), lr=5e-4)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE)
     network.train()
     for start in range(0, len(texts), batch):
         inputs = collate(texts[start : start + batch])
@@ -347,13 +371,13 @@ def plain_updates(network: Any, texts: Sequence[list[int]], batch: int) -> None:
 def lightning_seconds(
     call: Call, size: Sizes, texts: Sequence[list[int]], batch: int
 ) -> list[float]:
-    """Seconds of one pass over the texts through ``fit_learner``.
+    """Seconds of one pass over the texts through ``fit_learner``, as a list of one.
 
-    A run of three passes less a run of one, halved, so that set-up is left out.
+    They are those of a run of three passes less a run of one, halved, which leaves out set-up.
     """
     items = {"train": texts, "validation": texts[:batch]}
     schedule = {
-        "learning_rate": 5e-4,
+        "learning_rate": RATE,
         "batch": batch,
         "validations": 1,
         "precision": "bf16-mixed" if call.device.type == "cuda" else "32-true",
@@ -385,9 +409,9 @@ def large_training(call: Call, size: Sizes) -> None:
     They take so long that launching their kernels one by one costs nothing.
     """
     count, symbols = size.large_batch * size.large_updates, size.large["vocab_size"]
-    texts = random_rows(count, size.context, symbols, "large", spread=0)
+    texts = random_rows(count, mean=size.context, symbols=symbols, name="large", spread=0)
     network = large_network(size).to(call.device)
-    recipe = Recipe(size.large_batch, size.large_updates, 5e-4, 100)
+    recipe = Recipe(size.large_batch, updates=size.large_updates, rate=RATE, warmup=WARMUP)
     training = Training(network, Rows(texts, call.device), recipe, seed=1, logits_of=network_logits)
     sides = {"ours": partial(training.advance, size.large_updates)}
     seconds = turns(sides, size.rounds, call.device)
@@ -409,10 +433,12 @@ def large_training(call: Call, size: Sizes) -> None:
 def small_sampling(call: Call, size: Sizes) -> None:
     """Texts of Table 1's transformer: our exact sampler against ``generate``, in float32."""
     network = small_network(size).to(call.device).eval()
-    text = random_rows(1, size.sample_tokens, SYMBOLS, "calibration", spread=0)[0]
+    (text,) = random_rows(1, mean=size.sample_tokens, symbols=SYMBOLS, name="calibration", spread=0)
     window = size.small["n_positions"]
     referee = calibrated(network, text, window)
-    settings = Sampling(size.sample_tokens, None, window)
+    settings = Sampling(
+        size.sample_tokens, None, window
+    )  # texts fit the window, which never slides
     new_tokens = size.sample_tokens - 1
     rule = {"do_sample": True, "top_k": 0, "top_p": 1.0, "pad_token_id": 0}
     exactly = {"max_new_tokens": new_tokens, "min_new_tokens": new_tokens}
@@ -481,7 +507,7 @@ def sampling_beyond_the_window(call: Call, size: Sizes) -> None:
 def em_iteration(call: Call, size: Sizes) -> None:
     """Expectation and maximisation of 800 states over texts like the synthetic language's."""
     texts = []
-    for row in random_rows(size.texts, size.text_tokens, SYMBOLS, "em"):
+    for row in random_rows(size.texts, mean=size.text_tokens, symbols=SYMBOLS, name="em"):
         texts.append(list(map(str, row)))
     ngrams = build_ngrams(texts, max_duration=SEGMENTS)
     model = em.initial_model(ngrams, num_states=size.states, seed=1)
@@ -504,7 +530,7 @@ def em_iteration(call: Call, size: Sizes) -> None:
         f"one EM iteration, {size.states} states, {size.texts:,} texts",
         seconds,
         operations=6 * size.states**2 * tokens,
-        moved=1e5 * size.states / STATES * tokens,
+        moved=LATTICE_BYTES * size.states / STATES * tokens,
         tokens_a_second=tokens / seconds,
         first_expectation_seconds=seconds_of_first,
         maximisation_seconds=seconds_of_maximisation,
@@ -513,7 +539,7 @@ def em_iteration(call: Call, size: Sizes) -> None:
 
 
 def gradients(call: Call, size: Sizes) -> None:
-    """log P(x) with all gradients: our scan against torch-struct's, as the authors patched it."""
+    """log P(x) with all gradients: our scan against torch-struct's as the authors patched it."""
     from benchmarks.semi_markov import TOKENS, Case, agreement, lean, ours
 
     sequences = max(size.sequences, *size.peer_sequences)
@@ -550,7 +576,7 @@ def surprisal(call: Call, size: Sizes) -> None:
     # Pairs of sentences, and a tokenizer that knows their words.
     vocabulary = words(size.words)
     texts: list[str] = []
-    for pair in make_pairs(size.pairs, 0, vocabulary):
+    for pair in make_pairs(size.pairs, context=0, vocabulary=vocabulary):
         texts += pair
     tokenizer = make_tokenizer([*texts, *vocabulary], min(size.words, size.large["vocab_size"]))
     network = large_network(size).to(call.device).eval()
@@ -568,7 +594,9 @@ def surprisal(call: Call, size: Sizes) -> None:
     scores = {}
 
     def ours() -> None:
-        scores["ours"] = engine_scores(network, tokenizer, texts, True, size.token_budget)
+        scores["ours"] = engine_scores(
+            network, tokenizer, texts, share=True, budget=size.token_budget
+        )
 
     def minicons() -> None:
         scores["minicons"] = minicons_scores(scorer, texts, batch)
@@ -589,7 +617,8 @@ def surprisal(call: Call, size: Sizes) -> None:
     )
 
 
-PARTS: Mapping[str, Callable[[Call, Sizes], None]] = {  # what measures it
+# What measures each part and adds it to the call's report.
+PARTS: Mapping[str, Callable[[Call, Sizes], None]] = {
     "training_18m": small_training,
     "sampling_18m": small_sampling,
     "gradients": gradients,
@@ -601,7 +630,7 @@ PARTS: Mapping[str, Callable[[Call, Sizes], None]] = {  # what measures it
 
 
 def run(call: Call) -> None:
-    """Every part that is not measured yet, as far as the call's time goes."""
+    """Measure every part that no earlier call measured, as far as the call's time goes."""
     for name in PARTS:
         path = call.state / f"{name}.json"
         left = call.left()

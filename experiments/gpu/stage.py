@@ -12,12 +12,12 @@ from longform_lab.experiment import Experiment
 
 
 def run(home: Path, data: Path, words: Sequence[str]) -> None:
-    """Run it as ``python -m longform_lab`` does, without a mirror of trainings.
+    """Run a stage as ``python -m longform_lab`` does, without a mirror of trainings.
 
     Args:
         home: folder of ``params.yaml`` and ``data/``.
-        data: folder of what was brought, in which packages of weights are looked for too.
-        words: a stage and its names.
+        data: folder of published texts and weights, in which Python finds packages of weights.
+        words: the stage, its names, and perhaps ``--only SYSTEM``.
     """
     from longform_lab import criticism, scoring, texts
 

@@ -58,21 +58,24 @@ SCALE = "table_1"
 MEASURED = Path("experiments/scales") / SCALE / RECORDS
 INPUTS = ("params.yaml", "dvc.yaml", f"experiments/scales/{SCALE}/overrides.yaml", str(MEASURED))
 OUTPUTS = (REPORT, "records.json", "curves.csv", "first_texts.txt")
-BODY_SHARE = 0.9  # of a text's segments: what follows them, and the end, are measured apart
+# Share of a text's segments that count as the first ones; the last ones, and the end, are measured
+# apart.
+BODY_SHARE = 0.9
 HSMM = "hsmm_em"  # the system of the scale that the claims of section 3 set beside the transformer
-# Of the oracle posterior, by the variant of the record.
+# Both of the authors' rules by which a text's states are read, by the record's variant.
 RULES = {"": "released", "strict": "strict"}
 LOSSES = ("loss", "validation_loss", "validation_loss_with_dropout")
 METRICS = ("word_ppl", "latent_ppl", "latent_ppl_strict")
 CURVE = "curve.json"
-FIRST_TEXTS = 20
+FIRST_TEXTS = 20  # samples of each training that come back to be read
 # As one H100 took (experiments/gpu/measured), the card alone:
 # From one kernel's start to the next one's, in a recorded update of 8 texts.
 KERNEL_SECONDS = 6.7e-6
-SHARE = 0.185  # of 8e14 operations a second, updates of 32 texts
+PEAK = 8e14  # floating-point operations a second
+SHARE = 0.185  # of the peak, in updates of 32 texts
 MEASUREMENT_SECONDS = 52.0  # samples of one network, its word PPL and Latent PPL
 CORPUS_SECONDS = 32.0
-RESERVE = 1.3  # how much longer than the last one a piece of work may take
+RESERVE = 1.3  # work begins only where this many times the seconds of the last such are left
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class Run:
         name: of its system.
         seed: of its weights, the order of its texts and its dropout.
         recipe: how it is trained.
-        points: shares of the updates after which the network is measured.
-        dropout: 0.3 in the authors' code.
+        points: shares of all updates after which the network is measured, 1.0 being the end.
+        dropout: probability, 0.3 in the authors' code.
     """
 
     name: str
@@ -149,10 +152,16 @@ PAPER = Sizes(
     shape=SHAPE,
     corpus={},
     runs=(
-        Run("transformer_batch_32", 1, THIRTY_TWO, POINTS),
-        Run("transformer", 1, EIGHT, POINTS),
-        Run("transformer_batch_32_no_dropout", 1, THIRTY_TWO, (1 / 2, 1.0), dropout=0.0),
-        Run("transformer_batch_32", 2, THIRTY_TWO, (1.0,)),
+        Run("transformer_batch_32", seed=1, recipe=THIRTY_TWO, points=POINTS),
+        Run("transformer", seed=1, recipe=EIGHT, points=POINTS),
+        Run(
+            "transformer_batch_32_no_dropout",
+            seed=1,
+            recipe=THIRTY_TWO,
+            points=(1 / 2, 1.0),
+            dropout=0.0,
+        ),
+        Run("transformer_batch_32", seed=2, recipe=THIRTY_TWO, points=(1.0,)),
     ),
     samples=6_400,
     positions=576,
@@ -169,8 +178,18 @@ TINY = Sizes(
         "steps": 6,
     },
     runs=(
-        Run("transformer_batch_32", 1, Recipe(4, 8, THIRTY_TWO.rate, 2), (1 / 2, 1.0)),
-        Run("transformer", 1, Recipe(2, 8, EIGHT.rate, 2), (1.0,)),
+        Run(
+            "transformer_batch_32",
+            seed=1,
+            recipe=Recipe(batch=4, updates=8, rate=THIRTY_TWO.rate, warmup=2),
+            points=(1 / 2, 1.0),
+        ),
+        Run(
+            "transformer",
+            seed=1,
+            recipe=Recipe(batch=2, updates=8, rate=EIGHT.rate, warmup=2),
+            points=(1.0,),
+        ),
     ),
     samples=6,
     positions=64,
@@ -191,8 +210,8 @@ SMALL = Sizes(
         "steps": 20,
     },
     runs=(
-        Run("dropout", 1, SHORT, (1.0,), dropout=0.3),
-        Run("no_dropout", 1, SHORT, (1.0,), dropout=0.0),
+        Run("dropout", seed=1, recipe=SHORT, points=(1.0,), dropout=0.3),
+        Run("no_dropout", seed=1, recipe=SHORT, points=(1.0,), dropout=0.0),
     ),
     samples=400,
     positions=96,
@@ -202,7 +221,7 @@ SMALL = Sizes(
 
 
 def sizes(tiny: bool, small: bool = False) -> Sizes:
-    """The job's, or those of its tiny or small form."""
+    """The sizes of the job, or those of its tiny or small form."""
     if small:
         return SMALL
     return TINY if tiny else PAPER
@@ -219,7 +238,7 @@ def points(run: Run) -> list[int]:
 
 
 def updates_after(shares: Sequence[float], run: Run) -> list[int]:
-    """Numbers of updates that are shares of a training's."""
+    """Shares of a training's updates as numbers of updates, at least 1."""
     return [max(1, round(share * run.recipe.updates)) for share in shares]
 
 
@@ -229,7 +248,14 @@ def updates_after(shares: Sequence[float], run: Run) -> list[int]:
 def plan(tiny: bool) -> list[Part]:
     """Trainings and measurements, with floors by arithmetic and minutes by what an update costs."""
     chosen = sizes(tiny)
-    parts = [Part("corpus", 0, 0, CORPUS_SECONDS / 60, "as one processor core took")]
+    corpus = Part(
+        "corpus",
+        operations=0,
+        moved=0,
+        minutes=CORPUS_SECONDS / 60,
+        because="as one processor core took",
+    )
+    parts = [corpus]
     for run in chosen.runs:
         parts.append(training_part(run, chosen))
         parts.append(measurement_part(run, chosen))
@@ -237,13 +263,13 @@ def plan(tiny: bool) -> list[Part]:
 
 
 def training_part(run: Run, chosen: Sizes) -> Part:
-    """What a training costs: as many updates, each bound by its products or by its kernels."""
+    """The plan of a training, whose updates are bound by their products or by their kernels."""
     recipe, weights = run.recipe, weights_of(chosen)
     host = host_cost(chosen.shape["n_layer"])
     tokens = recipe.batch * recipe.updates * tokens_of_a_text(chosen)
     operations = LEARN_OPERATIONS * weights * tokens
     moved = recipe.updates * UPDATE_BYTES * weights
-    seconds_of_products = operations / (SHARE * 8e14)
+    seconds_of_products = operations / (SHARE * PEAK)
     seconds_of_kernels = recipe.updates * host.kernels * KERNEL_SECONDS
     unrecorded_minutes = recipe.updates * host.seconds / 60
     because = (
@@ -253,11 +279,11 @@ def training_part(run: Run, chosen: Sizes) -> Part:
     )
     name = f"{run.name}, seed {run.seed}: {tokens:.2g} tokens"
     minutes = max(seconds_of_products, seconds_of_kernels) / 60
-    return Part(name, operations, moved, minutes, because)
+    return Part(name, operations=operations, moved=moved, minutes=minutes, because=because)
 
 
 def measurement_part(run: Run, chosen: Sizes) -> Part:
-    """What the samples and the reading of all networks of a training cost."""
+    """The plan of sampling from, and reading with, all measured networks of a training."""
     times, weights = len(run.points), weights_of(chosen)
     sampled_tokens = times * chosen.samples * tokens_of_a_text(chosen)
     name = f"{times} times {chosen.samples:,} samples and the test texts"
@@ -265,19 +291,20 @@ def measurement_part(run: Run, chosen: Sizes) -> Part:
     operations = READ_OPERATIONS * weights * 2 * sampled_tokens
     moved = times * corpus_settings(chosen)["steps"] * WEIGHT_BYTES * weights
     because = f"{MEASUREMENT_SECONDS:.0f} s each on an H100 alone"
-    return Part(name, operations, moved, times * MEASUREMENT_SECONDS / 60, because)
+    minutes = times * MEASUREMENT_SECONDS / 60
+    return Part(name, operations=operations, moved=moved, minutes=minutes, because=because)
 
 
 def tokens_of_a_text(chosen: Sizes) -> float:
-    """On average, with the tokens at both ends."""
+    """Mean tokens of a text, with the end tokens before and behind it."""
     settings = corpus_settings(chosen)
     return settings["steps"] * (settings["min_length"] + settings["max_length"]) / 2 + 2
 
 
 def weights_of(chosen: Sizes) -> int:
-    """Weights that are trained: of the blocks, the embeddings and the last norm.
+    """Number of weights that are trained: of the blocks, the embeddings and the last norm.
 
-    A block of width d and inner width 4 d has 12 d^2 and 13 d.
+    A block of width d and inner width 4 d has 12 d^2 + 13 d.
     """
     width, inner = chosen.shape["n_embd"], chosen.shape["n_inner"]
     block = 4 * width**2 + 2 * width * inner + 9 * width + inner
@@ -286,7 +313,7 @@ def weights_of(chosen: Sizes) -> int:
 
 
 def corpus_settings(chosen: Sizes) -> dict[str, Any]:
-    """Settings of the scale's synthetic language."""
+    """Settings of the scale's synthetic language, those of ``chosen.corpus`` replaced."""
     settings = dict(parameters(SCALE, ROOT)["params.yaml"]["corpora"]["synthetic"])
     del settings["study"], settings["kind"]
     return {**settings, **chosen.corpus}
@@ -296,7 +323,7 @@ def corpus_settings(chosen: Sizes) -> dict[str, Any]:
 
 
 def run(call: Call) -> None:
-    """Every training in turn, or the one that was asked for, as far as the call's time goes."""
+    """Train and measure run after run, or the one that ``--only`` names, until time is over."""
     chosen = sizes(call.tiny, call.small)
     selected = selected_runs(chosen, call.only)
     texts = Texts.saved_or_made(call, chosen)
@@ -323,7 +350,7 @@ def selected_runs(chosen: Sizes, only: str | None) -> list[Run]:
 
 @dataclass(frozen=True)
 class Texts:
-    """The corpus, and its tokenizer."""
+    """The corpus, its tokenizer, and the seed of the scale."""
 
     corpus: Corpus
     tokenizer: Any
@@ -331,7 +358,7 @@ class Texts:
 
     @classmethod
     def saved_or_made(cls, call: Call, chosen: Sizes) -> "Texts":
-        """As an earlier call left it, else made anew."""
+        """Read the texts that an earlier call saved, or make and save them."""
         folder = call.state / "corpus"
         seed = parameters(SCALE, ROOT)["params.yaml"]["seed"]
         with (call.state / "corpus.lock").open("w") as lock:
@@ -357,12 +384,13 @@ class Texts:
         return [document for document in self.corpus.documents if document.split == split]
 
     def rows(self, split: str, chosen: Sizes, device: torch.device) -> Rows:
-        """Their token ids, an end token before and behind."""
-        return Rows(document_rows(self.of(split), self.tokenizer, False, chosen.positions), device)
+        """Token ids of a split's texts, with an end token before and behind each."""
+        ids = document_rows(self.of(split), self.tokenizer, False, chosen.positions)
+        return Rows(ids, device)
 
 
 def new_network(chosen: Sizes, tokenizer: Any, run: Run) -> Any:
-    """GPT-2's blocks with fairseq's fixed positions, from seeded weights."""
+    """An untrained network of a run: GPT-2's blocks, seeded weights, fairseq's fixed positions."""
     shape = {**chosen.shape, "resid_pdrop": run.dropout, "embd_pdrop": run.dropout}
     network = from_scratch(shape, tokenizer, chosen.positions, run.seed)
     table = network.transformer.wpe.weight
@@ -373,7 +401,7 @@ def new_network(chosen: Sizes, tokenizer: Any, run: Run) -> Any:
 
 
 def sinusoids(positions: int, width: int) -> torch.Tensor:
-    """Fixed positions as fairseq has them, (positions, width).
+    """Fairseq's fixed position embeddings, float32 (positions, width).
 
     Sines, then cosines, of wavelengths 2 pi to 20,000 pi.
     """
@@ -396,7 +424,7 @@ class Study:
         return f"{self.run.name}, seed {self.run.seed}"
 
     def train(self) -> bool:
-        """Go on to the last update. Returns: whether it was reached."""
+        """Go on to the last update, as far as time goes. Returns: whether it was reached."""
         curve = saved_curve(self.folder)
         if curve and curve[-1]["update"] == self.run.recipe.updates:
             return True
@@ -431,7 +459,15 @@ class Study:
     def _row(
         self, training: Training, loss: float, held_out: Rows, stretch: int, seconds: float
     ) -> dict[str, Any]:
-        """A row of the curve, which the report shows with its floor."""
+        """The curve's row of a stretch, which is also added to the report with its floor.
+
+        Args:
+            training: after the stretch.
+            loss: mean training loss of the stretch, nats a token.
+            held_out: validation texts.
+            stretch: number of updates.
+            seconds: wall time of the stretch.
+        """
         losses = {
             "loss": loss,
             "validation_loss": training.held_out_loss(held_out),
@@ -469,7 +505,7 @@ class Study:
         return True
 
     def _records(self, update: int) -> list[Record]:
-        """Word PPL on the test texts, Latent PPL of samples by both rules of the authors."""
+        """Word PPL on the test texts, Latent PPL and segments of samples, after an update."""
         samples = self._samples(update)
         if update == self.run.recipe.updates:
             texts = [f"{document.text}\n" for document in samples[:FIRST_TEXTS]]
@@ -537,7 +573,7 @@ class Study:
         return f"{self.run.name}-{self.run.seed}-{update}"
 
     def _word_ppls(self, update: int, subject: Mapping[str, Any]) -> list[Record]:
-        """Of all tokens; of the body alone; of first segments, last ones and the end apart."""
+        """Records of word PPL over all tokens, and over each of :func:`parts_of` a text."""
         test = self.texts.of("test")
         predictions = read_log_probs(
             documents=test,
@@ -563,7 +599,7 @@ class Study:
     def _latent_ppls(
         self, samples: Sequence[Document], update: int, subject: Mapping[str, Any]
     ) -> list[Record]:
-        """By both rules of the authors."""
+        """Records of Latent PPL by each of the authors' rules."""
         records = []
         for variant, rule in RULES.items():
             states = read_states(
@@ -591,7 +627,7 @@ def saved_curve(folder: Path) -> list[dict[str, Any]]:
 def parts_of(
     units: Sequence[LogProbs], documents: Sequence[Document], segments: int
 ) -> dict[str, list[LogProbs]]:
-    """Log-probabilities of the tokens of each text, cut at its end and behind so many segments.
+    """Natural-log probabilities of the tokens of each text, by the part of the text they are in.
 
     Args:
         units: of each text: its tokens, then the end token.
@@ -604,7 +640,7 @@ def parts_of(
     """
     parts: dict[str, list[LogProbs]] = {}
     for unit, document in zip(units, documents, strict=True):
-        end = len(unit.values) - 1  # the end token's place
+        end = len(unit.values) - 1  # index of the end token
         cut = end_of_segments(document.text.split(), segments) or end
         spans = {
             "body": slice(0, end),
@@ -619,7 +655,7 @@ def parts_of(
 
 
 def end_of_segments(tokens: Sequence[str], segments: int) -> int | None:
-    """The place behind so many segments, delimiters included; None where a text has fewer."""
+    """Number of tokens of the first ``segments`` segments, with delimiters; None of fewer."""
     count = 0
     for index, token in enumerate(tokens):
         count += token == hsmm_language.DELIMITER
@@ -629,9 +665,9 @@ def end_of_segments(tokens: Sequence[str], segments: int) -> int | None:
 
 
 def segment_record(samples: Sequence[Document], subject: Mapping[str, Any]) -> Record:
-    """How many delimiters samples have: the mean.
+    """Record of the mean number of delimiters in samples.
 
-    ``details`` say how many texts have each number.
+    ``details`` have the number of texts with each number of delimiters.
     """
     numbers = [document.text.split().count(hsmm_language.DELIMITER) for document in samples]
     by_number = {str(number): numbers.count(number) for number in sorted(set(numbers))}
@@ -647,7 +683,7 @@ def segment_record(samples: Sequence[Document], subject: Mapping[str, Any]) -> R
 
 
 def seconds_an_update(curve: Sequence[Mapping[str, Any]]) -> float:
-    """Of the last stretch; nothing where there is none."""
+    """Seconds an update of the last stretch of a curve; 0 where there is none."""
     if not curve:
         return 0.0
     start = curve[-2]["update"] if len(curve) > 1 else 0
@@ -655,7 +691,7 @@ def seconds_an_update(curve: Sequence[Mapping[str, Any]]) -> float:
 
 
 def save_network(network: Any, tokenizer: Any, folder: Path) -> None:
-    """A checkpoint that every reader of the project opens."""
+    """Save a network as a checkpoint that every reader of the project opens."""
     with atomic_write(folder) as fresh:
         fresh.mkdir()
         SavedModel(network, tokenizer).save(fresh)
@@ -669,6 +705,7 @@ def _record(
     rng: np.random.Generator,
     subject: Mapping[str, Any],
 ) -> Record:
+    """Record of a critic's estimate on statistics; ``subject`` are fields that say of what."""
     estimated = estimate(critic, statistics, rng)
     totals = {column: statistics.total(column) for column in statistics.columns}
     return Record(
@@ -732,12 +769,13 @@ def write_curves(path: Path, curves: Sequence[Mapping[str, Any]], records: Resul
 
 
 def _saved_records(run: Run, folder: Path) -> Results:
+    """Records of a run's networks that are measured."""
     paths = [folder / f"records-{update}.json" for update in points(run)]
     return read_results(*[path for path in paths if path.is_file()])
 
 
 def values_of(records: Sequence[Record]) -> dict[str, float | None]:
-    """Values by the names of the curve's columns."""
+    """The values of records by the curve's columns, ``<metric>[_<variant>]``."""
     values = {}
     for record in records:
         column = f"{record.metric}_{record.variant}".rstrip("_")
@@ -747,15 +785,12 @@ def values_of(records: Sequence[Record]) -> dict[str, float | None]:
 
 @cache
 def hsmm_records() -> Results:
-    """Of the HSMM of the scale."""
+    """The scale's records of its HSMM on the synthetic language."""
     return scale_results(ROOT / MEASURED).where(system=HSMM, corpus="synthetic")
 
 
 def beside_hsmm(records: Results, run: Run) -> dict[str, Any]:
-    """The two claims of section 3 in numbers.
-
-    By what factor a trained transformer is worse than the HSMM of the scale.
-    """
+    """The two claims of section 3 in numbers: a trained run's PPLs, the HSMM's, and their ratio."""
     last = records.where(system=run.name, seed=run.seed, task=f"update {run.recipe.updates}")
     comparison: dict[str, Any] = {"run": run.name, "seed": run.seed}
     for metric in ("word_ppl", "latent_ppl"):
