@@ -79,13 +79,13 @@ def synthetic_claims(count: int, claims: int = CLAIMS) -> list[str]:
 
 
 def resident(kind: str) -> int:
-    """Resident bytes of this process: ``VmRSS`` now, ``RssAnon`` not in files, ``VmHWM`` at peak."""
+    """Resident bytes of this process: ``VmRSS`` now, ``RssAnon`` not in files, ``VmHWM`` peak."""
     status = Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line.split()[1] for line in status if line.startswith(kind)))
 
 
 def retrieve(count: int, pages_for: Callable[[str], list[str]]) -> dict[str, Any]:
-    """Milliseconds of ``CLAIMS`` claims about ``count`` pages, and a digest of what is retrieved."""
+    """Milliseconds a claim, of claims about ``count`` pages, and a digest of the results."""
     claims = synthetic_claims(count)
     pages_for(claims[0])  # opens the index
     clock, processor = time.monotonic(), time.process_time()

@@ -29,7 +29,7 @@ START = ("<bos>",) * 4  # contexts of the first tokens of 5-grams
 
 
 def tags() -> tuple[str, ...]:
-    """Invented tags: of persons, plurals, things and sentence ends, and 46 forms of each pronoun."""
+    """Tags of persons, plurals, things and sentence ends, and 46 forms of each pronoun."""
     forms = ["M", "F", "P", "N", "."]
     for word in PRONOUNS:
         forms += [f"{word}{number}" for number in range(46)]
