@@ -20,6 +20,7 @@ from longform.files.artefacts import (
     read_documents,
     read_json,
     read_yaml,
+    trained_files,
     write_arrays,
     write_corpus,
     write_json,
@@ -273,6 +274,12 @@ def test_too_little_memory_is_no_damaged_file(tmp_path, monkeypatch):
     monkeypatch.setattr(np.lib.format, "read_array", exhausted)
     with pytest.raises(MemoryError):
         read_arrays(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("error", [MemoryError, NameError, AssertionError, ZeroDivisionError])
+def test_an_error_that_no_damaged_file_raises_keeps_its_name(error, tmp_path):
+    with pytest.raises(error), trained_files(tmp_path, "topic model"):
+        raise error
 
 
 def test_a_head_that_asks_for_terabytes_is_a_damaged_file(tmp_path):

@@ -57,6 +57,18 @@ def test_tags_show_what_the_reader_sees(text):
     assert seen(text) == TAGS[text]
 
 
+# HTML elements that a browser sets apart from the words before and behind them, and MediaWiki's poem
+BLOCKS = """
+blockquote caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p poem table tbody td tfoot th thead
+tr ul
+"""
+
+
+def test_an_element_that_stands_apart_parts_the_words_around_it():
+    for name in BLOCKS.split():
+        assert seen(f"votes.<{name}>She</{name}>won") == "votes.\nShe\nwon", name
+
+
 MARKUP = {
     "; Ratio 3:4": "Ratio 3:4",
     "; Term : meaning\n: more": "Term : meaning\nmore",
