@@ -5,6 +5,7 @@ import os
 import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,6 +34,35 @@ def test_as_many_items_run_at_once_as_is_asked_and_no_more(monkeypatch, at_once)
 
     side_by_side(work, {str(item): item for item in range(7)})
     assert (most.value, done.value) == (at_once, 7)
+
+
+def test_no_item_starts_before_one_of_as_many_as_asked_has_ended(monkeypatch):
+    alive, at_work = [], []
+
+    class Process:
+        """It ends when it is waited for."""
+
+        exitcode = 0
+
+        def __init__(self, **_):
+            self.sentinel = self
+
+        def start(self):
+            alive.append(self)
+            at_work.append(len(alive))
+
+        def is_alive(self):
+            return self in alive
+
+        def join(self):
+            pass
+
+    context = SimpleNamespace(Process=Process)
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
+    monkeypatch.setattr("longform.processes.wait", lambda sentinels: alive.remove(sentinels[0]))
+    monkeypatch.setenv("LONGFORM_SYSTEMS", "2")
+    side_by_side(print, dict.fromkeys("abcde"))
+    assert at_work == [1, 2, 2, 2, 2]
 
 
 def test_items_run_one_after_the_other_in_this_process_by_default(monkeypatch):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from repro_project import ROOT, new_project, until, write_pipeline
@@ -156,6 +157,15 @@ def test_the_schedulers_file_is_waited_for_and_an_old_one_said(tmp_path, monkeyp
     )
     monkeypatch.setattr(workers, "SCHEDULER_PATIENCE", 0.0)
     refuses("no scheduler wrote it within 0 s", asked._announced, tmp_path / "never.json")
+
+
+def test_a_schedulers_file_stands_in_place_of_workers_of_this_machine(tmp_path, monkeypatch):
+    path, clients = tmp_path / "scheduler.json", []
+    path.write_text(json.dumps({"address": "tcp://there:1"}))
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=clients.append))
+    asked = Workers(scheduler_file=path)
+    asked._connect()
+    assert clients == ["tcp://there:1"] and asked._cluster is None
 
 
 @pytest.mark.parametrize("given", [["--scheduler", ""], ["--scheduler-file", ""]])
