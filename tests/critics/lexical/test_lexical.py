@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from longform.critics.entity_grid.score import EntityGrid
 from longform.critics.lexical import score as lexical
@@ -105,7 +105,8 @@ def test_a_large_table_of_words_and_texts_is_never_made_dense(monkeypatch):
         raise AssertionError("dense")
 
     monkeypatch.setattr(lexical, "DENSE", 3)
-    monkeypatch.setattr(csr_array, "toarray", refused)
+    for kind in (csr_array, csc_array):
+        monkeypatch.setattr(kind, "toarray", refused)
     fitted = LatentSemanticAnalysis(dims=2).fit(REAL)
     assert unit_scores(fitted, [unit("dog", "kennel"), unit("dog", "sea")]) == pytest.approx(
         [1, 0], abs=1e-9
