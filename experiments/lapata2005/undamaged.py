@@ -27,7 +27,7 @@ RESAMPLES = 5000
 
 
 def text_values(data: Path, corpus: Corpus) -> list[np.ndarray]:
-    """The values of each scorer, float64 (documents,)."""
+    """The scores of all documents of a corpus by each of ``SCORERS``, float64 (documents,)."""
     records = read_results(data / "scores" / "articles")
     records = records.where(metric="text_values", corpus="summaries")
     columns = []
@@ -40,7 +40,10 @@ def text_values(data: Path, corpus: Corpus) -> list[np.ndarray]:
 
 
 def main() -> None:
-    """Correlations with 95 % intervals that resample articles, for all versions and by severity."""
+    """Write the scorers' correlation with each other, for all versions and by severity.
+
+    95 % intervals resample articles.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -55,13 +58,15 @@ def main() -> None:
     groups = {"all": np.ones(len(severity), dtype=bool)}
     for level in np.unique(severity):
         groups[f"severity {level:g}"] = severity == level
-    # 2. How the two scorers go together on them.
+    # 2. The correlation of the two scorers on each group.
     correlations = {}
     for name, group in groups.items():
         grid, lsa = (column[group] for column in columns)
         rng = generator("undamaged", name)
         clusters = articles[group].tolist()
-        low, high = clustered_interval("pearson", grid, lsa, clusters, rng, RESAMPLES)
+        low, high = clustered_interval(
+            "pearson", grid, lsa, clusters=clusters, rng=rng, resamples=RESAMPLES
+        )
         correlations[name] = {
             "pearson": correlate("pearson", grid, lsa).value,
             "low": low,

@@ -45,6 +45,7 @@ from longform.text.sentences import sentences
 from synthetic_world.corpora import build
 from synthetic_world.planted_topics import read as read_topics
 
+# By critic the corruptions that it should see.
 CASES = {
     "section order": ("section_order", "repeated_section"),
     "persons": ("wrong_pronoun", "new_entity_as_pronoun"),
@@ -58,58 +59,61 @@ CASES = {
     "completion, true topics": ("topic_drift",),
     "kept topics": ("off_topic_sentence", "topic_drift"),
 }
-SPLITS = ("train", "generated")  # that the planted readings read
-DOSES = (0.02, 0.05, 0.1, 0.2, 0.5)  # each gives some articles with exactly one edit
+SPLITS = ("train", "generated")  # whose texts the critics with true topics read
+SEVERITIES = (0.02, 0.05, 0.1, 0.2, 0.5)  # each gives some articles with exactly one edit
+ARTICLES = 400
+MARGIN = 61  # characters behind a section's start, beyond the place of the transition to it
 
 
 def world(corruption: str = "", severity: float = 0.0) -> Corpus:
-    """Four hundred planted articles."""
+    """The same planted articles, sound by default, or damaged by a corruption."""
     return build(
         name="localise",
         seed=11,
         domain="wiki",
-        documents={"test": 400},
+        documents={"test": ARTICLES},
         corruption=corruption,
         severity=severity,
     )
 
 
 def single_edits(failure: str, count: int) -> list[Document]:
-    """Articles with exactly one edit, no article twice.
-
-    Args:
-        failure: the corruption.
-        count: how many, drawn of all that there are.
-    """
+    """At most ``count`` random articles with exactly one edit by a corruption, all different."""
     articles: dict[str, Document] = {}
-    for dose in DOSES:
-        for document in world(failure, dose).documents:
+    for severity in SEVERITIES:
+        for document in world(failure, severity).documents:
             if len(document.edits) == 1:
                 articles.setdefault(document.id, document)
     order = generator("localise", failure).permutation(sorted(articles))
     return [articles[name] for name in order[:count]]
 
 
-def struck(document: Document, starts: np.ndarray) -> tuple[int, int]:
-    """Character range of the one edit in ``document.text``; up to it the text is the sound one.
+def edited_range(document: Document, starts: np.ndarray) -> tuple[int, int]:
+    """Half-open character range of the one edit in ``document.text``.
+
+    Before it the text is the sound one, so that the sound sentences' characters hold here.
 
     Args:
-        document: with one edit.
-        starts: int64 (sentences, 2), section and first character in the sound text of every
-            sentence.
+        document: an article with one edit.
+        starts: int64 (sentences, 2): section and first character of each sentence in the sound
+            text.
     """
     edit = document.edits[0]
     sections = section_starts(document)
     if "sentence" in edit:
         start = int(starts[starts[:, 0] == edit["section"]][edit["sentence"], 1])
         return start, start + len(edit["after"])
-    # As far as the place of the transition after the section reaches.
+    # The section, the one after it, and the place of the transition to the next.
     following = min(edit["section"] + 2, len(sections) - 1)
-    return sections[edit["section"]], sections[following] + 61
+    return sections[edit["section"]], sections[following] + MARGIN
 
 
 def sentence_starts() -> dict[str, np.ndarray]:
-    """Section and first character of every sound sentence, int64 (sentences, 2), by document."""
+    """By article, section and first character of each sentence of the sound text.
+
+    Returns:
+        Document id -> int64 (sentences, 2).
+    """
     sound = world()
     both = np.stack([sound.truth["sentence_section"], sound.truth["sentence_start"]], axis=1)
     ends = np.cumsum(sound.truth["sentence_start_lengths"])
@@ -120,9 +124,9 @@ def sentence_starts() -> dict[str, np.ndarray]:
 
 
 def planted_panels(truth: dict[str, Any]) -> Iterator[Panel]:
-    """Critics on the matrix's readings.
+    """Yield critics as the matrix has them: persons by recency alone, topics by planted words.
 
-    Persons by recency alone, sentence topics with the planted words.
+    ``truth`` is the corpus truth that the topic reader needs.
     """
     yield _persons()
     yield _topic_path("BBScore, true topics", BBScore(), truth, skipped=1)
@@ -155,9 +159,9 @@ def _persons() -> Panel:
     return Panel(
         "persons, by recency",
         "",
-        read_mentions,
-        ReleasedCoreference(),
-        lambda document, unit, parts: spans[document.id],
+        reader=read_mentions,
+        critic=ReleasedCoreference(),
+        spans=lambda document, unit, parts: spans[document.id],
     )
 
 
@@ -166,9 +170,9 @@ def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> 
 
     Args:
         name: of the panel.
-        critic: of paths.
-        truth: of the topic reader.
-        skipped: sentences at a text's beginning that no part of the score belongs to.
+        critic: the critic.
+        truth: corpus truth that the topic reader needs.
+        skipped: number of sentences at a text's beginning without a part of the score.
     """
     spans: dict[str, list[tuple[int, int]]] = {}
 
@@ -183,29 +187,29 @@ def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> 
     return Panel(
         name,
         "",
-        read_paths,
-        critic,
-        lambda document, unit, parts: spans[document.id][skipped : skipped + parts.size],
+        reader=read_paths,
+        critic=critic,
+        spans=lambda document, unit, parts: spans[document.id][skipped : skipped + parts.size],
     )
 
 
 def main() -> None:
-    """Command line."""
+    """Write the shares of located edits of each critic and corruption as JSON."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--articles", type=int, default=100)
     arguments = parser.parse_args()
-    # 1. Articles that teach, and where their sentences begin.
-    taught = build(name="localise real", seed=12, domain="wiki", documents={"test": 400})
+    # 1. Training articles, and the places of the other articles' sentences.
+    training = build(name="localise real", seed=12, domain="wiki", documents={"test": ARTICLES})
     real = []
-    for document in taught.documents:
+    for document in training.documents:
         real.append(replace(document, split="train", id=f"real/{document.id}"))
     starts = sentence_starts()
     # 2. Every critic on the failures that it should see.
     rows: list[dict[str, Any]] = []
-    for panel in (*panels(Options()), *planted_panels(dict(taught.truth))):
+    for panel in (*panels(Options()), *planted_panels(dict(training.truth))):
         for failure in CASES.get(panel.name, ()):
             try:
                 shares = located(panel, single_edits(failure, arguments.articles), real, starts)
@@ -222,18 +226,19 @@ def main() -> None:
 def located(
     panel: Panel, edited: list[Document], real: list[Document], starts: dict[str, np.ndarray]
 ) -> dict[str, float]:
-    """Share of single edits that one of the three worst places overlaps.
+    """Share of single edits that one of a critic's three worst places overlaps.
 
     Args:
         panel: the critic.
         edited: articles with one edit.
-        real: articles that teach the critic.
-        starts: of :func:`sentence_starts`.
+        real: training articles of the critic.
+        starts: as :func:`sentence_starts` returns them.
 
     Returns:
-        The share with a Wilson interval, and what three places drawn at random would overlap.
+        ``found``, the share, with Wilson's interval ``low`` to ``high``; and ``chance``, the share
+        that as many places drawn at random would overlap.
     """
-    # 1. The critic learns from the real articles.
+    # 1. The critic is fitted to the real articles.
     damaged: dict[str, Document] = {}
     for document in edited:
         name = f"generated/{document.id}"
@@ -250,7 +255,7 @@ def located(
     for unit, parts in zip(generated, fitted.part_values(generated), strict=True):
         document = damaged[unit.unit_id]
         values = by_sentence(parts)
-        edit = struck(document, starts[unit.unit_id.removeprefix("generated/")])
+        edit = edited_range(document, starts[unit.unit_id.removeprefix("generated/")])
         spans = panel.spans(document, unit, values)  # type: ignore[misc]
         assert len(spans) == len(values), (
             f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
@@ -259,7 +264,7 @@ def located(
         hits += any(_overlaps(span, edit) for _, span in worst)
         scored = {span for span, value in zip(spans, values, strict=True) if not np.isnan(value)}
         num_outside = sum(not _overlaps(span, edit) for span in scored)
-        if worst:
+        if worst:  # 1 - P(no place overlaps), of places drawn without replacement
             num_misses = math.comb(num_outside, len(worst))
             chance += 1 - num_misses / math.comb(len(scored), len(worst))
     low, high = wilson(hits, len(damaged))
@@ -273,6 +278,7 @@ def located(
 
 
 def _overlaps(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two half-open ranges share a character."""
     return span[0] < other[1] and other[0] < span[1]
 
 

@@ -1,4 +1,4 @@
-"""How much of the planted topics a reading recovers.
+"""Measure how much of the planted topics a fitted topic model recovers.
 
 ``PYTHONPATH=src python experiments/matrix/topic_recovery.py`` after ``make repro``. Correlation
 over test articles of each planted topic's proportion with that of the topic matched to it, averaged
@@ -23,30 +23,34 @@ COMMAND = "PYTHONPATH=src python experiments/matrix/topic_recovery.py"
 
 
 def proportions(logits: np.ndarray) -> np.ndarray:
-    """(documents, topics) softmax with the last logit at zero."""
+    """Topic proportions, (documents, topics): the softmax of logits, with 0 as the last topic's.
+
+    ``logits`` is (documents, topics - 1).
+    """
     logits = np.concatenate([logits, np.zeros((len(logits), 1))], axis=1)
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
 def recovery(true: np.ndarray, predicted: np.ndarray) -> float:
-    """Mean correlation under the best one-to-one match of topics.
+    """Mean correlation of matched topics, under the best one-to-one match.
 
     Args:
-        true: (documents, topics) planted proportions.
-        predicted: the same as they were read from the text.
+        true: planted proportions, (documents, topics).
+        predicted: proportions by a model, (documents, topics).
     """
     topics = true.shape[1]
-    between = np.corrcoef(true.T, predicted.T)[:topics, topics:]
-    return float(between[linear_sum_assignment(-between)].mean())
+    between = np.corrcoef(true.T, predicted.T)[:topics, topics:]  # (true, predicted)
+    best_match = linear_sum_assignment(-between)  # it minimises a cost
+    return float(between[best_match].mean())
 
 
 def recovered(predictions: Predictions, true: dict[str, np.ndarray]) -> dict[str, float]:
-    """How well a reading of the test articles agrees with the planted topics.
+    """Number of valid test articles, recovery of their topics, and mean words of an article.
 
     Args:
         predictions: of the topic critic.
-        true: (topics,) planted logits by article.
+        true: planted logits by article, (topics - 1,).
     """
     rows = []
     logits = []

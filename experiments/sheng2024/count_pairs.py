@@ -1,4 +1,4 @@
-"""Table 1's counts on real articles: distinct shuffles of the shortest 434 of the 658.
+"""Count Table 1's pairs on real articles: distinct shuffles of the shortest 434 of the 658.
 
 Counts are scaled to the paper's 430 articles.
 
@@ -33,14 +33,14 @@ PRINTED = {"b1": 8600, "b2": 4280, "b5": 3837, "b10": 2193, "w1": 6255, "w2": 79
 
 @dataclass(frozen=True)
 class Article:
-    """An article: its name, and int64 (sentences,) numbers that agree where sentences do."""
+    """An article's name, and a number for each sentence, equal for equal ones; (sentences,)."""
 
     name: str
     sentences: np.ndarray
 
 
 def shortest_articles(path: Path) -> list[Article]:
-    """The articles with the fewest sentences."""
+    """The ``NUM_SHORTEST`` articles with the fewest sentences."""
     corpus = build(name="cities", seed=1234, raw=path)
     articles = []
     for document in corpus.documents:
@@ -54,12 +54,12 @@ def shortest_articles(path: Path) -> list[Article]:
 
 
 def num_pairs(articles: list[Article], task: str, copies: int) -> int:
-    """Distinct shuffles of all articles.
+    """Number of distinct shuffles of all articles.
 
     Args:
-        articles: what is shuffled.
+        articles: the articles.
         task: ``b5`` for blocks of 5 sentences, ``w2`` for two windows.
-        copies: shuffles that are drawn of each article.
+        copies: shuffles drawn of each article, of which equal ones count once.
     """
     draw = block_orders if task[0] == "b" else local_orders
     size = int(task[1:])
@@ -72,9 +72,9 @@ def num_pairs(articles: list[Article], task: str, copies: int) -> int:
 
 
 def main() -> None:
-    """Print the counts."""
+    """Print the counts of each task as JSON, beside the printed ones."""
     articles = shortest_articles(Path(sys.argv[1]))
-    # 1. Of each task with 10 and with 20 copies, and which is nearer to the printed count.
+    # 1. Each task with 10 and with 20 copies, and which of these is nearer to the printed count.
     sets: dict[str, Any] = {}
     for task, printed in PRINTED.items():
         counts: dict[int, float] = {}

@@ -30,11 +30,11 @@ SHOWN = 6  # sentences of each text
 
 @dataclass(frozen=True)
 class Pair:
-    """A document's two texts.
+    """BBScores of a document's two texts, lower being more coherent.
 
     Attributes:
         document: its id.
-        human, machine: their BBScores.
+        human, machine: BBScore of the person's and of the machine's text.
     """
 
     document: str
@@ -43,7 +43,7 @@ class Pair:
 
     @property
     def margin(self) -> float:
-        """How much higher the machine's score is; the human text is preferred above 0."""
+        """The machine's score minus the person's; above 0 the person's text is preferred."""
         return self.machine - self.human
 
 
@@ -51,8 +51,8 @@ def scored_pairs(paths: Sequence[LatentPath], source: str) -> list[Pair]:
     """The test documents with both scores, from the smallest margin to the largest.
 
     Args:
-        paths: of all texts, named ``<id>-human`` and ``<id>-<source>``.
-        source: the machine.
+        paths: sentence paths of all texts, named ``<id>-human`` and ``<id>-<source>``.
+        source: name of the machine.
     """
     # 1. The score, fitted as in Table 4.
     training = []

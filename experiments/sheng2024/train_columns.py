@@ -1,4 +1,4 @@
-"""The train columns of Tables 1 to 6: the same judges on the texts that taught them.
+"""Print the train columns of Tables 1 to 6: the same critics on the texts they were trained on.
 
     PYTHONPATH=src:. python experiments/sheng2024/train_columns.py data \\
         --machines completions/data/paths.npz --rated \\
@@ -6,8 +6,8 @@
 
 reads the predictions of a finished run: Tables 1 to 3, with ``--machines`` Tables 4 and 5, with
 ``--rated`` Table 6; of the scale ``real_paths``, ``scales/real_paths/data --recipe adamw_1``. Every
-judge is fitted on the training texts and judges these and the test texts; the classifier of Tables
-2 and 3 on the first 100, as in the run's tables. Percentages, with intervals over texts and over
+critic is fitted on the training texts (the classifier of Tables 2 and 3 on the first 100, as in the
+run's tables), and judges these and the test texts. Percentages, with intervals over texts and over
 trainings. The two sets are independent, so the interval of their difference joins those of both by
 square and add (Newcombe 1998).
 """
@@ -48,27 +48,28 @@ COLUMNS = (
     *("train_texts", "test_texts", "train_pairs", "test_pairs", "trainings"),
 )
 Key = tuple[str, str, str]  # metric, critic, and task or system
-Evaluate = Callable[[Predictions], Sequence[Record]]  # of texts, whose split test is judged
+# Judges the texts of split test with critics that it fits by itself; their records.
+Evaluate = Callable[[Predictions], Sequence[Record]]
 
 
 @dataclass(frozen=True)
 class RandomScore:
-    """A judge that knows nothing: it scores each order by chance."""
+    """A critic that scores each order of a text at random."""
 
     better: ClassVar[Better] = "lower"
 
     def order_scores(self, unit: Any, orders: np.ndarray) -> np.ndarray:
-        """A number of each order, (orders,)."""
+        """A standard normal score of each order, float64 (orders,)."""
         return generator("random score", unit.unit_id, len(orders)).standard_normal(len(orders))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One judge on the texts that taught it and on others.
+    """One critic's accuracy on the texts it was trained on and on others.
 
     Attributes:
-        train, test: its numbers on either.
-        difference: the first minus the second.
+        train, test: its records on either.
+        difference: train minus test.
     """
 
     train: Record
@@ -77,11 +78,11 @@ class Comparison:
 
 
 def as_test_texts(predictions: Predictions, first: int | None = None) -> Predictions:
-    """The training texts under the name of test texts; the test texts themselves set aside.
+    """Predictions in which training texts have the split ``test``, and test texts ``validation``.
 
     Args:
         predictions: of both splits.
-        first: how many training texts are judged; all by default.
+        first: number of training texts that get it; None: all. The rest are ``validation`` too.
     """
     splits = []
     num_judged = 0
@@ -93,7 +94,10 @@ def as_test_texts(predictions: Predictions, first: int | None = None) -> Predict
 
 
 def train_minus_test(train: Record, test: Record) -> Record:
-    """The difference of two independent shares, with an interval over texts (square and add)."""
+    """The record of train minus test, two independent shares, with its interval over texts.
+
+    Square and add: each arm is the root of the sum of squares of the arms that widen it.
+    """
     assert train.value is not None and test.value is not None
     (train_low, train_high), (test_low, test_high) = over_texts(train), over_texts(test)
     value = train.value - test.value
@@ -111,18 +115,18 @@ def train_minus_test(train: Record, test: Record) -> Record:
 
 
 def over_texts(record: Record) -> tuple[float, float]:
-    """A record's interval over texts alone; nan where it has none."""
+    """The interval (low, high) of a record over texts alone, trainings left out; nan without."""
     low = record.details.get("documents_low", record.low)
     high = record.details.get("documents_high", record.high)
     return math.nan if low is None else low, math.nan if high is None else high
 
 
 def by_key(records: Sequence[Record]) -> dict[Key, dict[str, Record]]:
-    """Accuracies by what is judged, then by head; the mean over heads has an empty name."""
+    """Records of accuracies by key, then by head of the encoder; "" is the mean over heads."""
     groups: dict[Key, dict[str, Record]] = {}
     for record in records:
         if record.metric in ACCURACIES and record.variant != "matched":
-            head = record.variant if record.variant[-1:].isdigit() else ""
+            head = record.variant if record.variant[-1:].isdigit() else ""  # <recipe>_<number>
             key = (record.metric, record.critic, record.task or record.system)
             groups.setdefault(key, {})[head] = record
     return groups
@@ -131,12 +135,12 @@ def by_key(records: Sequence[Record]) -> dict[Key, dict[str, Record]]:
 def compared(
     evaluate: Evaluate, texts: Predictions, first: int | None = None
 ) -> Iterator[Comparison]:
-    """A function of texts, asked of those that teach and of the others.
+    """Yield the comparison of each accuracy of an evaluation on training and on test texts.
 
     Args:
-        evaluate: learns from training texts by itself, and judges those of split test.
-        texts: of both splits.
-        first: how many training texts taught the judge; all by default.
+        evaluate: judges the texts of split test.
+        texts: predictions for both splits.
+        first: number of training texts that its critics are fitted on; None: all.
     """
     train = by_key(evaluate(as_test_texts(texts, first)))
     for key, test_records in by_key(evaluate(texts)).items():
@@ -153,7 +157,7 @@ def compared(
 
 
 def random_orders(texts: Predictions) -> list[Record]:
-    """A random score on the shuffles of Tables 2 and 3."""
+    """Records of a random score on the shuffles of Tables 2 and 3."""
     tasks = [ShuffleTask("block", (size,)) for size in BLOCKS]
     tasks += [ShuffleTask("window", sizes) for sizes in WINDOWS]
     units = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
@@ -161,16 +165,16 @@ def random_orders(texts: Predictions) -> list[Record]:
 
 
 def of_shuffles(data: Path, recipe: str) -> Iterator[tuple[str, Comparison]]:
-    """Comparisons of a run for Tables 2 and 3, each with its table.
+    """Yield (table, comparison) for Tables 2 and 3.
 
     Args:
-        data: the run's.
-        recipe: by which the encoder's head was trained, ``TRAININGS`` times.
+        data: the run's data folder.
+        recipe: name of the recipe by which the encoder's head was trained ``TRAININGS`` times.
     """
     predictions = data / "predictions"
     heads = [f"{recipe}_{number}" for number in range(TRAININGS)]
 
-    # 1. The judges: the score, the classifier over its features, and both grids.
+    # 1. Evaluations of BBScore, of the classifier over its features, and of both grids.
     def shuffles(texts: Predictions) -> list[Record]:
         return sentence_paths.shuffle_tasks(train=paths, texts=texts, heads=heads)
 
@@ -184,7 +188,7 @@ def of_shuffles(data: Path, recipe: str) -> Iterator[tuple[str, Comparison]]:
 
     paths = read_predictions(predictions / "articles/bbscore/wiki/data/paths.npz")
     cells = read_predictions(predictions / "articles/entity_grid/wiki/data/grids.npz")
-    # 2. What each is asked of, with a random score.
+    # 2. Each with its predictions and its number of training texts; and a random score.
     evaluations: list[tuple[Evaluate, Predictions, int | None]] = [
         (shuffles, paths, None),
         (classified_shuffles, paths, LEARNED),
@@ -199,11 +203,11 @@ def of_shuffles(data: Path, recipe: str) -> Iterator[tuple[str, Comparison]]:
 
 
 def of_machines(data: Path, machines: Path) -> Iterator[tuple[str, Comparison]]:
-    """Comparisons of a run for Tables 4 and 5, each with its table.
+    """Yield (table, comparison) for Tables 4 and 5.
 
     Args:
-        data: the run's.
-        machines: paths of texts by people and machines, below the predictions of BBScore.
+        data: the run's data folder.
+        machines: file of paths of people's and machines' texts, below BBScore's predictions.
     """
     path_file = data / "predictions/sources/bbscore" / machines
     grid_file = data / "predictions/sources/entity_grid" / machines.with_name("grids.npz")
@@ -223,7 +227,7 @@ def of_machines(data: Path, machines: Path) -> Iterator[tuple[str, Comparison]]:
 
 
 def of_ratings(data: Path) -> Iterator[tuple[str, Comparison]]:
-    """The comparison of a run for Table 6, with its table."""
+    """Yield (table, comparison) for Table 6."""
     rated = read_predictions(data / f"predictions/articles/bbscore/{RATED}/data/paths.npz")
 
     def classes(texts: Predictions) -> list[Record]:
@@ -234,13 +238,13 @@ def of_ratings(data: Path) -> Iterator[tuple[str, Comparison]]:
 
 
 def writers_of(predictions: Predictions) -> list[str]:
-    """The machines among texts named ``<id>-<source>``, in order of appearance."""
+    """The machines that wrote texts, called ``<id>-<writer>``, in order of appearance."""
     names = dict.fromkeys(unit_id.rpartition("-")[2] for unit_id in predictions.unit_ids)
     return [name for name in names if name != "human"]
 
 
 def row_of(exhibit: str, comparison: Comparison) -> list[Any]:
-    """A line of the file, in the order of ``COLUMNS``."""
+    """A row of the file, in the order of ``COLUMNS``; shares in percent."""
     train, test = comparison.train, comparison.test
     numbers = []
     for record in (train, test, comparison.difference):
@@ -252,14 +256,14 @@ def row_of(exhibit: str, comparison: Comparison) -> list[Any]:
 
 
 def num_pairs(record: Record) -> int | str:
-    """Pairs of an original and a shuffle, as Table 1 counts them; nothing where there are none."""
+    """Number of pairs of an original and a shuffle, as Table 1 counts them; "" without any."""
     if "pairs" not in record.details:
         return ""
     return round(record.details["pairs"] + record.details.get("unscored", 0))
 
 
 def main() -> None:
-    """Print the file."""
+    """Print the file, each row as soon as it is measured."""
     # 1. Which tables.
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
@@ -272,7 +276,7 @@ def main() -> None:
         parts.append(of_machines(options.data, options.machines))
     if options.rated:
         parts.append(of_ratings(options.data))
-    # 2. A line as soon as it is measured.
+    # 2. Their rows.
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(COLUMNS)
     for exhibit, comparison in chain.from_iterable(parts):
