@@ -588,7 +588,9 @@ def figure_3(inputs: ReportInputs) -> Figure:
             for axes, measure in zip(panels[i], MEASURES_3, strict=True):
                 title = "" if i else inputs.label("metric", measure)
                 _draw_series(axes, series[row, measure], inputs, COLOURS[i])
-                axes.set(ylim=(0, 105), xlabel=row, title=title)
+                axes.set(ylim=(0, 105), title=title)
+            # One name of the axis for the row's three panels, which have the same settings.
+            panels[i][1].set_xlabel(row)
         canvas.supylabel("percent")
 
     caption = (
@@ -597,7 +599,7 @@ def figure_3(inputs: ReportInputs) -> Figure:
         "(15 beams), small model, validation prefixes, with 95 % intervals where 20 prefixes or "
         "more have the number. Settings stand at equal distances."
     )
-    return Figure(caption, cells, draw, (8.0, 4.4), inputs.notes)
+    return Figure(caption, cells, draw, (7.2, 4.4), inputs.notes)
 
 
 def _draw_series(axes: Any, points: Sequence[Point], inputs: ReportInputs, colour: str) -> None:

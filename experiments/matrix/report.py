@@ -101,7 +101,8 @@ def corruption_responses(inputs: ReportInputs) -> Figure:
         "interval of the paired difference. Shaded: the critic is meant for this corruption. Dots: "
         f"the paired test has p < {LEVEL:g}; with so many some pass by chance."
     )
-    size = 1.8 + 0.64 * len(corruptions), 1.2 + 0.42 * len(critics)
+    # Wide enough for the name of the axis, tall enough for those of the corruptions.
+    size = max(1.5 + 0.56 * len(corruptions), 4.6), 1.6 + 0.42 * len(critics)
     draw = partial(_draw_strips, inputs=inputs, records=records, units=units)
     return Figure(caption, cells, draw, size)
 
@@ -124,12 +125,10 @@ def _draw_strips(
     for axes, (critic, unit) in zip(strips, units.items(), strict=False):
         _strip(axes, inputs, records.where(critic=critic), corruptions, unit)
     # 2. The corruptions' names above the first strip.
-    names = []
-    for corruption in corruptions:
-        lines = wrap(inputs.label("task", corruption), 11, break_long_words=False)
-        names.append("\n".join(lines))
-    strips[0].xaxis.set_tick_params(labeltop=True, labelsize=6.5)
-    strips[0].set_xticks([position + WIDTH / 2 for position in range(len(corruptions))], names)
+    names = [inputs.label("task", corruption) for corruption in corruptions]
+    strips[0].xaxis.set_tick_params(labeltop=True)
+    middles = [position + WIDTH / 2 for position in range(len(corruptions))]
+    strips[0].set_xticks(middles, names, rotation=60, ha="left", rotation_mode="anchor")
     for axes in strips:
         axes.xaxis.set_tick_params(labelbottom=False, length=0)
     canvas.supxlabel("within each field: share of the eligible places that are damaged, 0 to 1")
@@ -206,7 +205,7 @@ def _strip(
     name = "\n".join(wrap(inputs.label("critic", critic), 22))
     if "reference_matched" in records.values("better"):
         name += " ±"
-    axes.set_ylabel(name, rotation=0, ha="right", va="center")
+    axes.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=7)
     # 3. A scale that is linear near zero, with a tick at the largest power of ten below its top.
     axes.set_yscale("symlog", linthresh=LINEAR)
     bottom, upper = axes.get_ylim()

@@ -198,7 +198,7 @@ def rocs(inputs: ReportInputs, what: str, where: Mapping[str, Any], column: str)
     across = min(num_panels, 3)
     down = -(-num_panels // across)
     draw = partial(_draw_rocs, inputs=inputs, curves=curves, column=column, across=across)
-    size = (1.0 + 2.6 * across, 0.4 + 3.0 * down)
+    size = (0.7 + 2.3 * across, 0.3 + 3.6 * down)
     return Figure(caption, cells, draw, size, inputs.notes + training_notes(records))
 
 
@@ -230,10 +230,10 @@ def _draw_rocs(
             axes.plot(false, true, label=name, color=colour, linestyle=stroke, lw=1.1)
         # 2. Chance, and the names.
         axes.plot([0, 1], [0, 1], color="0.8", linewidth=0.6)
-        axes.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        axes.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal", anchor="N")
         title = inputs.label("variant", encoder) if encoder else "BBScore"
-        axes.set_title(title, fontsize=8)
-        axes.legend(fontsize=6, title="area under the curve", title_fontsize=6, frameon=False)
+        axes.set_title(title)
+        axes.legend(title="area under the curve", loc="upper center", bbox_to_anchor=(0.5, -0.16))
     for axes in grid[::across]:
         axes.set_ylabel("true positive rate")
 
@@ -354,12 +354,12 @@ def _draw_paths(
             name = inputs.label("system", record.system)
             axes.plot(shares, mean, color=colour, label=name, linewidth=1.2)
             axes.fill_between(shares, low, high, color=colour, alpha=0.25, linewidth=0)
-        axes.legend(fontsize=6, frameon=False, loc="lower right")
+        axes.legend(loc="lower right")
     # After all curves: a limit stops the axes that panels share from growing with later ones.
     for axes in grid:
         axes.set(xlim=(0, 1), ylim=(0, None))
-    canvas.supxlabel("place in the text, as a share of its length", fontsize=8)
-    canvas.supylabel("mean absolute latent", fontsize=8)
+    canvas.supxlabel("place in the text, as a share of its length")
+    canvas.supylabel("mean absolute latent")
 
 
 def _band(record: Record) -> np.ndarray:

@@ -27,7 +27,7 @@ ENTITY_COLOURS = (*TEXT_COLOURS[:7], TEXT_COLOURS[9])  # without red, the colour
 OTHERS = GREY  # entities beyond the number of colours
 ADVANCE = 0.602  # width of a character of DejaVu Sans Mono in units of its size
 LINE_CHARACTERS, LINES = 92, 40  # of an article's figure, in a fixed-width face
-PER_ROW, SYMBOLS = 12, 36  # symbols in a row of Figure 5, and in all of it
+PER_ROW, SYMBOLS = 9, 36  # symbols in a row of Figure 5, and in all of it
 TEXT_WIDTH = 105
 EXCERPT = 240  # characters of a section in the Markdown form
 _HEAD = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
@@ -305,7 +305,7 @@ def chain(text: str, marks: Sequence[Mark]) -> Drawing:
     shown = marks[:SYMBOLS]
     rows = [shown[first : first + PER_ROW] for first in range(0, len(shown), PER_ROW)]
     draw = partial(_draw_chain, lines=lines, rows=rows, colours=entity_colours(marks))
-    return draw, (9.0, 0.4 + 0.2 * len(lines) + 0.55 * len(rows))
+    return draw, (7.6, 0.4 + 0.2 * len(lines) + 0.55 * len(rows))
 
 
 def _draw_chain(

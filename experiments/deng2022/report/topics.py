@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from longform.results import Record
 from longform.tables import COLOURS, Cell, Figure, Listing, Table, exact, interval, short
 from longform_lab.reporting.estimates import folder_of, select
 from longform_lab.reporting.pivot import REAL_TEXT, SYSTEM, ReportInputs, errors
+from longform_lab.reporting.pivot import panels as panel_grid
 from longform_lab.reporting.printed import INCOMPARABLE
 
 NLL = {"critic": "topics", "metric": "nll"}
@@ -35,7 +37,11 @@ EXACT = (
 OFF_DOMAIN = "off_domain"  # variant: a model trained on another corpus, read with this one's topics
 WORDS = 60  # of an outlier's text that its row shows (ours)
 LISTED = 20  # topics up to which the CSV and the cells have every covariance
+CELL = 0.2  # inches, the side of a cell with a number of three letters
+TITLE = 1.8  # inches, the width of a matrix' title
+ROOM = 5.6  # inches for matrices side by side; beside them stand names and the scale of colours
 NAMED = 2  # words in a topic's name
+NAMED_ROWS = 16  # topics that have room for a name where they are too many for numbers
 
 
 def table_9(inputs: ReportInputs) -> Table:
@@ -137,11 +143,19 @@ def covariances(inputs: ReportInputs, title: str) -> Figure:
     limit = max([float(np.abs(panel.matrix).max()) for panel in panels])
     caption = (
         f"{title}. Covariances of the posterior means of topic logits, rounded; a topic bears the "
-        f"{NAMED} words that are most its own, in the order of clusters of data's. Colours reach "
-        f"the largest entry, {short(limit)} (the paper's are cut off at 5)."
+        f"{NAMED} words that are most its own, in the order of clusters of data's, and columns its "
+        "number alone. Numbers stand in one half, since the other is the same. Colours reach the "
+        f"largest entry, {short(limit)} (the paper's are cut off at 5)."
     )
-    draw = partial(_draw_covariances, panels=panels, names=names, order=order, limit=limit)
-    return Figure(caption, cells, draw, (2.5 * len(panels) + 2.0, 4.1), inputs.notes)
+    # 4. As many matrices side by side as have room, two at most.
+    side = max(CELL * min(len(order), LISTED), TITLE)  # inches
+    across = max(1, min(int(ROOM / side), 2, len(panels)))
+    down = math.ceil(len(panels) / across)
+    draw = partial(
+        _draw_covariances, panels=panels, names=names, order=order, limit=limit, across=across
+    )
+    size = (2.0 + side * across, 0.1 + (side + 0.5) * down)
+    return Figure(caption, cells, draw, size, inputs.notes)
 
 
 def _entries(panel: Covariance, names: Sequence[str]) -> list[Cell]:
@@ -160,6 +174,7 @@ def _draw_covariances(
     names: Sequence[str],
     order: np.ndarray,
     limit: float,
+    across: int,
 ) -> None:
     """Draw a matrix for each system on one scale of colours, matrices of few topics with numbers.
 
@@ -169,27 +184,32 @@ def _draw_covariances(
         names: of the topics.
         order: in which topics are drawn.
         limit: the largest entry, at which colours end.
+        across: panels in a row.
     """
-    ordered_names = [names[topic] for topic in order]
-    positions = range(len(order))
-    axes_in_row = canvas.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    for axes, covariance in zip(axes_in_row, panels, strict=True):
+    # Of many topics every few are named.
+    step = 1 if len(order) <= LISTED else math.ceil(len(order) / NAMED_ROWS)
+    positions = range(0, len(order), step)
+    row_names = [names[topic] for topic in order[::step]]
+    grid = panel_grid(canvas, len(panels), across, sharex=True, sharey=True)
+    for axes, covariance in zip(grid, panels, strict=True):
         # 1. The matrix.
         matrix = covariance.matrix[np.ix_(order, order)]
-        colours = {"cmap": "coolwarm", "vmin": -limit, "vmax": limit}
+        colours = {"cmap": "PuOr_r", "vmin": -limit, "vmax": limit}
         image = axes.imshow(matrix, interpolation="nearest", **colours)
         nll = covariance.record.value
         number = "–" if nll is None else short(nll)
         axes.set_title(f"{covariance.row}\nLatent NLL {number} nats")
-        axes.set_xticks(positions, ordered_names, rotation=90, fontsize=6)
-        # 2. Its entries.
+        axes.set_xticks(positions, [str(topic) for topic in order[::step]])
+        axes.set_yticks(positions, row_names)
+        axes.tick_params(length=0)
+        # 2. Its entries on and below the diagonal.
         if len(order) <= LISTED:
-            look = {"ha": "center", "va": "center", "fontsize": 5.5}
-            for (i, j), entry in np.ndenumerate(matrix):
-                colour = "white" if abs(entry) > 0.7 * limit else "black"
-                axes.text(j, i, str(round(float(entry))), color=colour, **look)
-    axes_in_row[0].set_yticks(positions, ordered_names, fontsize=6)
-    canvas.colorbar(image, ax=list(axes_in_row), shrink=0.7, label="covariance of topic logits")
+            for i, j in zip(*np.tril_indices(len(order)), strict=True):
+                entry = float(matrix[i, j])
+                colour = "white" if abs(entry) > 0.6 * limit else "black"
+                look = {"ha": "center", "va": "center", "fontsize": 7, "color": colour}
+                axes.text(j, i, str(round(entry)), **look)
+    canvas.colorbar(image, ax=grid, shrink=0.5, aspect=25, label="covariance of topic logits")
 
 
 def topic_names(data: Path, corpus: str) -> list[str]:
@@ -235,6 +255,11 @@ MIXTURES = {
     "Latent NLL (nats per sentence)": MIX_NLL,
 }
 FACTS = {"word PPL": "word_ppl", "Latent PPL": "latent_ppl"}  # facts of the corpus
+# Where a name may stand around its point: distances in typographic points, and directions to the
+# right (1), the middle (0) or the left (-1), and above (1), beside (0) or below (-1) it.
+DISTANCES = (5.0, 10.0, 16.0, 24.0, 34.0, 46.0)
+DIRECTIONS = ((1, 1), (1, 0), (0, 1), (-1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1))
+MARK, CAP = 4.0, 2.5  # half of a mark and of a bar's end, typographic points
 FAMILIES = ("hsmm", "transformer")  # what systems' names begin with
 # Corners of the simplex of three languages, float64 (corners, 2).
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
@@ -342,22 +367,115 @@ def _draw_points(canvas: Any, points: Sequence[Point]) -> None:
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylim(low / 2, high * 2)
     axes.margins(x=0.3)
+    # 3. The names, where nothing else stands.
+    _name_points(canvas, axes, points)
 
 
 def _draw_point(axes: Any, point: Point) -> None:
-    """Draw a model's point with intervals and name, and the paper's as a hollow point."""
+    """Draw a model's point with intervals, and the paper's as a hollow point."""
     colour = COLOURS[point.family] if point.has_family else REAL_TEXT
     style: dict[str, Any] = {"fmt": "os^"[point.family], "color": colour}
     x, y = point.word.value, point.latent.value
     bars = {"xerr": errors([point.word]), "yerr": errors([point.latent])}
     axes.errorbar(x, y, capsize=2, **bars, **style)
-    letters: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
-    offset = (6, 7 if point.has_family else -10)  # points
-    axes.annotate(point.name, (x, y), xytext=offset, **letters)
     if point.printed is not None:
         axes.errorbar(*point.printed, mfc="none", **style)
-        if point.has_family:
-            axes.annotate("printed", point.printed, xytext=(6, 0), **letters)
+
+
+def _name_points(canvas: Any, axes: Any, points: Sequence[Point]) -> None:
+    """Write each point's name at the nearest place where it covers no point, bar or other name.
+
+    A thin line joins a name to its point where the name does not stand beside it.
+    """
+    # 1. What stands in the axes, as boxes in pixels, and the names.
+    canvas.draw_without_rendering()  # lays the axes out
+    pixels = canvas.dpi / 72  # in a typographic point
+    boxes = []
+    names: list[tuple[str, tuple[float, float]]] = []
+    for point in points:
+        boxes += _boxes(axes, point, pixels)
+        names.append((point.name, (point.word.value or 0.0, point.latent.value or 0.0)))
+        if point.printed is not None and point.has_family:
+            names.append(("printed", point.printed))
+    # 2. Each name at its place.
+    letters: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7}
+    line = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.5, "shrinkA": 0}
+    for name, position in names:
+        text = axes.annotate(name, position, (0, 0), **letters)
+        extent = text.get_window_extent()
+        anchor = axes.transData.transform(position)
+        distance, corner = _free_place(extent, anchor, pixels, boxes, axes.bbox)
+        text.xyann = tuple((corner - anchor) / pixels)
+        boxes.append(text.get_window_extent())
+        if distance > DISTANCES[0]:
+            nearest = np.clip(anchor, boxes[-1].min, boxes[-1].max)
+            end = tuple((nearest - anchor) / pixels)
+            axes.annotate("", position, end, arrowprops=line, **letters)
+
+
+def _boxes(axes: Any, point: Point, pixels: float) -> list[Any]:
+    """What a point covers, as boxes in pixels: its marks and the bars of its intervals.
+
+    Args:
+        axes: of the figure, laid out.
+        point: a model.
+        pixels: in a typographic point.
+    """
+    from matplotlib.transforms import Bbox
+
+    x, y = point.word.value or 0.0, point.latent.value or 0.0
+    ends = [((x, y), (x, y), MARK)]
+    for one, low, high in (
+        (point.word, (point.word.low, y), (point.word.high, y)),
+        (point.latent, (x, point.latent.low), (x, point.latent.high)),
+    ):
+        if one.low is not None:
+            ends.append((low, high, CAP))
+    if point.printed is not None:
+        ends.append((point.printed, point.printed, MARK))
+    boxes = []
+    for low, high, room in ends:
+        corners = axes.transData.transform([low, high])
+        boxes.append(Bbox(corners).padded(room * pixels))
+    return boxes
+
+
+def _free_place(
+    extent: Any, anchor: np.ndarray, pixels: float, boxes: Sequence[Any], inside: Any
+) -> tuple[float, np.ndarray]:
+    """The nearest place around a point where a text covers nothing.
+
+    Where there is none, it is the one that covers the fewest boxes.
+
+    Args:
+        extent: the text's box, of which width and height count.
+        anchor: the point, (2,) pixels.
+        pixels: in a typographic point.
+        boxes: what should not be covered.
+        inside: the box in which the text should stand.
+
+    Returns:
+        The distance from the point in typographic points, and the text's lower left corner, (2,)
+        pixels.
+    """
+    from matplotlib.transforms import Bbox
+
+    best, fewest = (0.0, anchor), math.inf
+    for distance, (right, up) in product(DISTANCES, DIRECTIONS):
+        # To the left of the point the text ends, above and below its middle stands over the point.
+        corner = anchor + np.array(
+            [
+                right * distance * pixels - (1 - right) / 2 * extent.width,
+                up * distance * pixels - (1 - up) / 2 * extent.height,
+            ]
+        )
+        box = Bbox.from_bounds(*corner, extent.width, extent.height).padded(pixels)
+        num_covered = box.count_overlaps(boxes)
+        if not (inside.contains(*box.min) and inside.contains(*box.max)):
+            num_covered += len(boxes)
+        if num_covered < fewest:
+            best, fewest = (distance, corner), num_covered
+    return best
 
 
 def _most_common_language(words: Sequence[str]) -> tuple[str, int]:
@@ -430,7 +548,7 @@ def figure_7(inputs: ReportInputs) -> Figure:
     )
     cells = inputs.pivot(MIXTURES, rows=("system",))
     notes = [*inputs.notes, *inputs.comparisons(mixes)]
-    return Figure(caption, cells, draw, (3.0 * len(mixes), 3.1), notes)
+    return Figure(caption, cells, draw, (2.5 * len(mixes), 2.7), notes)
 
 
 def _draw_simplex(axes: Any, record: Record, names: Sequence[str]) -> None:

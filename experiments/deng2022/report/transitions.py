@@ -178,12 +178,12 @@ def figure_4(inputs: ReportInputs) -> Figure:
         f"makes likelier by so much, {num_repeated} repeat the title (the paper finds mostly "
         "repetitions). Intervals in the CSV count transitions as independent."
     )
-    size = 2.2 + 0.42 * len(shown_titles)  # inches
+    size = 2.0 + 0.35 * len(shown_titles)  # inches
     return Figure(
         caption,
         [cells[edge] for edge in edges],
         lambda canvas: _draw_matrix(canvas, shown_titles, differences, edges, framed),
-        (size + 0.9, size),
+        (size + 0.7, size),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from longform_lab.reporting.pivot import ReportInputs
 from longform_lab.reporting.printed import read_expected
 from longform_lab.reports import drawn
+from tests.legible import refuse_bad_letters
 from tests.shape import files_of_scale, yaml_copy
 
 ROOT = Path(__file__).parents[3]
@@ -29,11 +30,16 @@ def draw(expected, name, results, data, decoders=None, **settings):
 
 
 def save(expected, name, results, data, decoders=None):
-    """The exhibit saved: it has numbers, and a picture if it is a figure."""
+    """The exhibit saved: it has numbers, and if it is a figure a picture with legible letters."""
     made = draw(expected, name, results, data, decoders)
     made.save(data, name)
     assert (data / f"{name}.csv").read_text().count("\n") > 1 and (data / f"{name}.md").is_file()
-    assert not hasattr(made, "draw") or (data / f"{name}.png").stat().st_size > 1000
+    drawings = dict(getattr(made, "drawings", {}))
+    if hasattr(made, "draw"):
+        drawings[name] = (made.draw, made.size)
+    for file, drawing in drawings.items():
+        assert (data / f"{file}.png").stat().st_size > 1000
+        refuse_bad_letters(*drawing)
     return made
 
 

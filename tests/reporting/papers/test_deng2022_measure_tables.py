@@ -158,19 +158,19 @@ def test_marks_of_an_articles_picture_stand_on_their_words():
     assert circles == [pytest.approx((13, -0.55, 3, 0.8)), pytest.approx((12, 1.45, 3, 0.8))]
 
 
-def test_the_chain_of_a_text_is_drawn_in_rows_of_twelve_below_it():
+def test_the_chain_of_a_text_is_drawn_in_rows_of_nine_below_it():
     marks = [Mark(place, place + 1, f"he:{place}", -place / 10, place == 13) for place in range(40)]
     draw_chain, (width, height) = chain("x" * 100, marks)
     draw_chain(canvas := matplotlib.figure.Figure())
     texts = {text.get_text(): text for text in canvas.axes[0].texts}
     assert texts["x" * 36].get_position() == (-0.4, 0.0)  # up to the first symbol that is not shown
     assert texts["[he]0"].get_position() == (0, pytest.approx(0.9))
-    assert texts["[he]13"].get_position() == (1, pytest.approx(2.0))
-    assert texts["[he]35"].get_position() == (11, pytest.approx(3.1))
+    assert texts["[he]13"].get_position() == (4, pytest.approx(2.0))
+    assert texts["[he]35"].get_position() == (8, pytest.approx(4.2))
     assert "[he]36" not in texts
-    assert texts["-1.3"].get_position() == (1, pytest.approx(2.45))
+    assert texts["-1.3"].get_position() == (4, pytest.approx(2.45))
     assert texts["-1.3"].get_color() == "#dd0000" and texts["-1.2"].get_color() == "#666666"
-    assert (width, height) == (9.0, pytest.approx(0.4 + 0.2 + 3 * 0.55))
+    assert (width, height) == (7.6, pytest.approx(0.4 + 0.2 + 4 * 0.55))
 
 
 def test_entities_are_coloured_by_how_often_they_are_mentioned():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import matplotlib.figure
 import pytest
+from matplotlib.transforms import Bbox
 
 from experiments.deng2022.report.mentions import article_name
 from experiments.deng2022.report.pages import escaped
@@ -13,6 +14,7 @@ from longform.files.artefacts import write_documents
 from longform.results import Record, Results
 from longform_lab.reports import with_derived
 from synthetic_world.languages import translate_word
+from tests.legible import covered, cut_off, laid_out
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, printed, save, state
 from tests.reporting.papers.test_deng2022_exhibits import near, verdict
@@ -170,6 +172,35 @@ def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
     names = [text.get_text() for text in points.axes[0].texts]
     hues = [bars.lines[0].get_color() for bars in points.axes[0].containers]
     assert hues[names.index("data")] == "0.3"  # what people wrote is grey, in every figure
+
+
+CLOSE = {"data": 7.0, "hsmm_em": 7.1, "hsmm_gradient": 7.1, "transformer": 7.2, "hsmm_big": 7.15}
+
+
+def test_names_of_close_points_cover_no_other_name_and_no_point_or_bar(tmp_path):
+    records = []
+    for system, value in CLOSE.items():
+        numbers = {"corpus": "synthetic", "system": system, "units": 100}
+        for critic, metric, middle in (
+            ("synthetic_states", "latent_ppl", value),
+            ("perplexity", "word_ppl", value / 4),
+        ):
+            ends = {"value": middle, "low": 0.99 * middle, "high": 1.01 * middle}
+            records.append(Record(critic, metric, **numbers, **ends))
+    results = with_derived("deng2022", Results(records))
+    figure = draw(EXPECTED, "figure_latent_over_word", results, tmp_path)
+    canvas, texts = laid_out(figure.draw, figure.size)
+    assert covered(texts) == [] and cut_off(texts, canvas) == []
+    names = [text for text in canvas.axes[0].texts if text.get_text()]
+    assert len(names) == len(CLOSE)
+    marks = []
+    for mark, _, bars in canvas.axes[0].containers:
+        marks.append(mark.get_window_extent())
+        for bar in bars:
+            (line,) = bar.get_paths()
+            marks.append(Bbox(canvas.axes[0].transData.transform(line.vertices)))
+    assert len(marks) == 3 * len(CLOSE)
+    assert [name.get_window_extent().count_overlaps(marks) for name in names] == [0] * len(names)
 
 
 def test_a_fit_by_em_stands_beside_the_printed_hsmm_without_a_gradient_fit(tmp_path):
