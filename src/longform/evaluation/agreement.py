@@ -23,6 +23,7 @@ from longform.statistics.sign_flips import sign_flip_test
 KINDS = ("pearson", "spearman")
 LEVEL = 0.95
 FEWEST = 3  # paired values below which no coefficient is given
+SAME_ORDER = 1 - 1e-12  # Spearman's coefficient of one order of both sides, but for rounding
 NEARLY_ONE = 1 - 1e-15  # the largest correlation that has a place on the Fisher scale
 
 
@@ -56,20 +57,36 @@ def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
     Returns:
         The coefficient; nan where it is undefined.
     """
-    if _is_undefined(x, y):
+    if _is_undefined(kind, x, y):
         return math.nan
     if kind == "spearman":
         x = stats.rankdata(x)
         y = stats.rankdata(y)
+    x = _near_one(x)
+    y = _near_one(y)
     x = x - x.mean()
     y = y - y.mean()
     cosine = (x / np.linalg.norm(x)) @ (y / np.linalg.norm(y))
     return float(np.clip(cosine, -1.0, 1.0))
 
 
-def _is_undefined(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether complete pairs have no coefficient: too few, or a constant side."""
-    return bool(len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0)
+def _is_undefined(kind: str, *sides: np.ndarray) -> bool:
+    """Whether complete pairs have no coefficient: too few, a constant side, or no finite mean."""
+    for side in sides:
+        if len(side) < FEWEST or side.min() == side.max():
+            return True
+        if kind == "pearson" and not np.isfinite(side).all():
+            return True
+    return False
+
+
+def _near_one(values: np.ndarray) -> np.ndarray:
+    """Values times the power of two that brings the largest below 1.
+
+    So their squares neither overflow nor vanish, and no digit changes.
+    """
+    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
+    return np.ldexp(values, -exponent)
 
 
 def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -83,11 +100,13 @@ def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray)
     Returns:
         float64 (resamples,); nan where undefined.
     """
+    if kind == "pearson" and not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return np.full(len(counts), np.nan)
     # 1. Deviations from the mean of each resample, by values or by ranks.
     totals = counts.sum(axis=1)
     centred = []
     for side in (x, y):
-        values = _weighted_ranks(side, counts) if kind == "spearman" else side
+        values = _weighted_ranks(side, counts) if kind == "spearman" else _near_one(side)
         means = ratio((counts * values).sum(axis=1), totals)
         centred.append(values - means[:, None])
     x_deviations, y_deviations = centred
@@ -137,7 +156,8 @@ def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
         x, y: (pairs,); pairs with a nan are left out and counted.
 
     Returns:
-        The coefficient; fewer than three pairs, or constant values, give nan.
+        The coefficient; fewer than three pairs, constant values, or infinite ones of Pearson's give
+        nan.
 
     Raises:
         ConfigError: unknown kind.
@@ -147,11 +167,13 @@ def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
     (x, y), _ = _complete(kind, x, y)
     items = len(x)
     excluded = size - items
-    if _is_undefined(x, y):
+    if _is_undefined(kind, x, y):
         return Correlation(math.nan, math.nan, math.nan, math.nan, items, excluded)
     test = stats.pearsonr if kind == "pearson" else stats.spearmanr
     coefficient, p_value = test(x, y)
     value = float(coefficient)
+    if kind == "spearman" and abs(value) > SAME_ORDER:
+        p_value = _p_of_same_order(x)
     # the standard error on the Fisher scale; three pairs have none
     variance = 1 + value**2 / 2 if kind == "spearman" else 1.0
     error = math.sqrt(variance / (items - 3)) if items > 3 else math.inf
@@ -162,14 +184,32 @@ def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
     return Correlation(value, low, high, float(p_value), items, excluded)
 
 
+def _p_of_same_order(side: np.ndarray) -> float:
+    """Two-tailed p of two sides in the same or the opposite order: their share of all orders.
+
+    The approximation by Student's t would say 0, even of three pairs.
+
+    Args:
+        side: values of either side, (pairs,); equal ones may change places.
+    """
+    _, sizes = np.unique(side, return_counts=True)
+    same = math.prod(map(math.factorial, sizes.tolist()))
+    # The opposite order is among them where it has ties at the same places.
+    opposite = same if sizes.tolist() == sizes[::-1].tolist() else 0
+    return (same + opposite) / math.factorial(len(side))
+
+
 def _complete(kind: str, *columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     """The items that have a value in every column, and which these are, bool (items,).
 
-    Raises ConfigError: unknown kind of correlation. Raises InputError: other shapes.
+    Raises ConfigError: unknown kind of correlation. Raises InputError: other shapes, or no numbers.
     """
     if kind not in KINDS:
         raise ConfigError(f"correlation {kind!r}; allowed are {list(KINDS)}")
-    sides = [np.asarray(column, dtype=np.float64) for column in columns]
+    try:
+        sides = [np.asarray(column, dtype=np.float64) for column in columns]
+    except ValueError as error:
+        raise InputError(f"correlation of what is no number ({error}); give numbers") from error
     shapes = [side.shape for side in sides]
     if len(set(shapes)) > 1 or sides[0].ndim != 1:
         shown = " and ".join(map(str, shapes))
@@ -193,14 +233,24 @@ def clustered_interval(
         clusters: cluster (a source text) of each pair, as pairs of one are not independent.
         rng: random generator of the resamples.
         resamples: number of resamples.
+
+    Raises:
+        InputError: sides of different length, or a pair without a cluster.
     """
     (x, y), is_complete = _complete(kind, x, y)
+    _check_clusters(clusters, is_complete)
     number_of = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     numbers = np.array([number_of[name] for name in clusters], dtype=np.int64)
     draws = []
     for counts in clustered_counts(numbers[is_complete], len(number_of), rng, resamples):
         draws.append(weighted_values(kind, x, y, counts))
     return percentile_interval(np.concatenate(draws))
+
+
+def _check_clusters(clusters: Sequence, items: np.ndarray) -> None:
+    """Raise InputError where there are more or fewer clusters than items."""
+    if len(clusters) != len(items):
+        raise InputError(f"{len(items)} items and {len(clusters)} clusters; name that of each item")
 
 
 def clustered_counts(
@@ -240,11 +290,13 @@ class Agreement:
 
 
 def _check_ratings(ratings: np.ndarray) -> None:
-    """Raise InputError where ratings are no table of two raters or more."""
+    """Raise InputError where ratings are no table of two raters or more, or one is infinite."""
     if ratings.ndim != 2 or len(ratings) < 2:
         raise InputError(
             f"ratings have shape {ratings.shape}; allowed is (raters, items) of two raters or more"
         )
+    if np.isinf(ratings).any():
+        raise InputError("a rating is infinite; allowed are numbers, and nan for none")
 
 
 def leave_one_out(
@@ -342,7 +394,7 @@ def cohen_kappa(first: Sequence, second: Sequence) -> float:
         Kappa; nan where chance agreement is complete (both constant and equal).
 
     Raises:
-        InputError: lengths differ, or no item.
+        InputError: lengths differ, no item, or a rating that is nan.
     """
     from sklearn.metrics import cohen_kappa_score  # a second to import
 
@@ -350,7 +402,12 @@ def cohen_kappa(first: Sequence, second: Sequence) -> float:
         raise InputError(f"kappa of {len(first)} and {len(second)} ratings; give as many of both")
     if len(set(first)) == 1 and set(first) == set(second):
         return math.nan
-    return float(cohen_kappa_score(np.asarray(first), np.asarray(second)))
+    # Categories by number: scikit-learn takes 2.5 for a measurement.
+    ratings = np.concatenate([np.asarray(first), np.asarray(second)])
+    categories, numbers = np.unique(ratings, return_inverse=True)
+    if any(category != category for category in categories.tolist()):
+        raise InputError("kappa of a rating that is nan; leave out items that one did not rate")
+    return float(cohen_kappa_score(numbers[: len(first)], numbers[len(first) :]))
 
 
 def compare_correlations(
@@ -377,10 +434,11 @@ def compare_correlations(
         Two-sided p; nan where a correlation is undefined.
 
     Raises:
-        InputError: sides of different length.
+        InputError: sides of different length, or an item without a cluster.
     """
     columns, is_complete = _complete("pearson", first, second, ratings)
-    if any(_is_undefined(column, column) for column in columns):
+    _check_clusters(clusters, is_complete)
+    if _is_undefined("pearson", *columns):
         return math.nan
     first_z, second_z, rating_z = (stats.zscore(column) for column in columns)
     _, cluster_of_item = np.unique(np.asarray(clusters)[is_complete], return_inverse=True)

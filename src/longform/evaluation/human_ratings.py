@@ -70,7 +70,7 @@ def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
 
     Args:
         columns: predictors by name, (items,); a constant one never enters.
-        response: (items,); items with a nan anywhere are left out.
+        response: (items,); items with a nan or an infinity anywhere are left out.
 
     Raises:
         InputError: fewer than four items are complete, or the response is constant.
@@ -78,7 +78,7 @@ def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
     names = list(columns)
     table = _table(columns, names)
     response = np.asarray(response, dtype=np.float64)
-    complete = ~np.isnan(table).any(axis=1) & ~np.isnan(response)
+    complete = np.isfinite(table).all(axis=1) & np.isfinite(response)
     table = table[complete]
     response = response[complete]
     if len(response) < FEWEST_ITEMS or np.ptp(response) == 0:

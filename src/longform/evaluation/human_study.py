@@ -380,7 +380,7 @@ def expected_share(coherent: float, flips: Sequence[float]) -> float:
         flips: share f of verdicts that each annotator gets wrong.
     """
     shares = [coherent * (1 - f) + (1 - coherent) * f for f in flips]
-    return float(np.mean(shares))
+    return float(np.mean(shares)) if shares else math.nan
 
 
 def expected_alpha(coherent: float, flips: Sequence[float]) -> float:
@@ -388,10 +388,10 @@ def expected_alpha(coherent: float, flips: Sequence[float]) -> float:
 
     $D_o$ is the mean over pairs of $f_i (1 - f_j) + f_j (1 - f_i)$, and $D_e = 2 q (1 - q)$ for the
     share $q$ called coherent. Arguments as for :func:`expected_share`; nan where all get one
-    verdict.
+    verdict, or of fewer than two annotators.
     """
     share = expected_share(coherent, flips)
-    if not 0 < share < 1:
+    if not 0 < share < 1 or len(flips) < 2:
         return math.nan
     disagreements = [a * (1 - b) + b * (1 - a) for a, b in combinations(flips, 2)]
     observed = float(np.mean(disagreements))

@@ -12,6 +12,7 @@ from typing import Any
 from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_predictions
 from longform.documents import Predictions
 from longform.results import Record
+from longform.statistics.arithmetic import ratio
 from longform.statistics.intervals import wilson
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
@@ -94,7 +95,7 @@ def _pooled(
     for suite in suites:
         texts[_source(suite) or suite] = float(described[suite]["counts"]["items"])
     # 2. The share of items with an interval over texts, and the test against the other model.
-    share = counts["correct"] / counts["items"]
+    share = float(ratio(counts["correct"], counts["items"]))
     trials = sum(texts.values())
     low, high = wilson(share * trials, trials)
     p_value = None

@@ -1,6 +1,7 @@
 """Do two sets of units score differently? A permutation test, and resampled differences."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -60,13 +61,16 @@ def compare(
             the other units are exchanged freely: two versions of one text are not two independent
             texts.
 
-    Raises InputError: a side has no rows.
+    Raises InputError: a side has no rows, or, where units are matched, an id twice.
     """
     if not first.unit_ids or not second.unit_ids:
         raise InputError(
             f"{signature(critic)}: comparison with zero units on a side; "
             "check the split and the reader"
         )
+    if matched:
+        for side in (first, second):
+            _refuse_repeated_ids(side)
     # 1. Pair the units where both sides hold the same ones; else leave out those without a score.
     second = _in_order_of(first, second)
     paired = first.unit_ids == second.unit_ids
@@ -79,7 +83,7 @@ def compare(
     observed = first_score - second_score
     # 3. The scores of both sides after each permutation.
     pooled = first + second
-    first_blocks, second_blocks = [], []
+    first_blocks, second_blocks = [np.zeros(0)], [np.zeros(0)]
     for order in _orders(first, second, paired, matched, rng, permutations):
         first_rows, second_rows = np.split(order, [len(first.unit_ids)], axis=1)
         first_blocks.append(resampled_scores(critic, pooled, first_rows))
@@ -96,6 +100,17 @@ def compare(
     else:
         as_large = permutations
     return Comparison(observed, (1 + as_large) / (1 + permutations), paired, permutations)
+
+
+def _refuse_repeated_ids(side: SufficientStatistics) -> None:
+    """Raise InputError where two units have one id: nothing says which of them is matched."""
+    counts = Counter(side.unit_ids)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"comparison of matched units: the id {repeated[0]!r} stands twice on a side; "
+            "give each unit an id of its own"
+        )
 
 
 def _in_order_of(first: SufficientStatistics, second: SufficientStatistics) -> SufficientStatistics:

@@ -102,7 +102,7 @@ def bootstrap_scores(
             "check the split and the reader"
         )
     # 1. Score each resample.
-    blocks = []
+    blocks = [np.zeros(0)]
     if isinstance(critic, ParametricBootstrap):
         for _ in range(resamples):
             index = next(resampled_rows(rows, rng, 1))
@@ -112,7 +112,7 @@ def bootstrap_scores(
             blocks.append(resampled_scores(critic, statistics, index))
     scores = np.concatenate(blocks)
     # 2. Remove the bias that repeated units have.
-    if isinstance(critic, Centring):
+    if isinstance(critic, Centring) and resamples:
         bias = np.nanmean(scores) - critic.score_of(statistics)
         scores = np.minimum(scores - bias, critic.upper_bound)
     return scores

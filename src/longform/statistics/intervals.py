@@ -19,7 +19,11 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
 
     Returns:
         Both ends; nan where every score is nan.
+
+    Raises InputError: the level is no share.
     """
+    if not 0 <= level <= 1:
+        raise InputError(f"interval of level {level}; allowed are 0 to 1")
     scored = values[~np.isnan(values)]
     if not len(scored):
         return math.nan, math.nan
@@ -45,7 +49,7 @@ def wilson(correct: float, items: float) -> tuple[float, float]:
     """
     if items <= 0:
         return math.nan, math.nan
-    if not 0 <= correct <= items:
+    if not 0 <= correct <= items or math.isinf(items):
         raise InputError(
             f"Wilson interval of {correct} out of {items}; allowed are 0 to all of them"
         )

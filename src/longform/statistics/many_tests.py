@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from longform.errors import InputError
+
 
 def holm(p_values: Sequence[float]) -> list[float]:
     r"""P-values corrected for their number, so that all are valid together (Holm 1979).
@@ -15,7 +17,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Returns:
         A corrected value for each, in the order given, never below its own. A nan stays one and
         counts as no test.
+
+    Raises InputError: a number below 0 or above 1.
     """
+    for p_value in p_values:
+        if p_value < 0 or p_value > 1:
+            raise InputError(f"p-value {p_value}; allowed are 0 to 1, and nan for no test")
     tests = [i for i, p_value in enumerate(p_values) if not math.isnan(p_value)]
     order = sorted(tests, key=p_values.__getitem__)
     corrected = [math.nan] * len(p_values)

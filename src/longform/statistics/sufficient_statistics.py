@@ -47,8 +47,17 @@ class SufficientStatistics:
             units: what was read; each has a ``unit_id``.
             columns: name of each number of a row.
             rows: one row a unit, in the order of ``units``.
+
+        Raises InputError: another number of rows, or a row of another number of columns.
         """
-        values = np.array(list(rows), dtype=np.float64).reshape(len(units), len(columns))
+        table = list(rows)
+        lengths = {len(row) for row in table}
+        if len(table) != len(units) or not lengths <= {len(columns)}:
+            raise InputError(
+                f"statistics: {len(table)} rows of {sorted(lengths)} numbers; needed is a row for "
+                f"each of {len(units)} units, with {list(columns)}"
+            )
+        values = np.array(table, dtype=np.float64).reshape(len(units), len(columns))
         return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
 
     @classmethod
@@ -96,7 +105,13 @@ def clustered(statistics: SufficientStatistics, groups: Sequence[str]) -> Suffic
 
     Returns:
         The sums of the units' rows by group, groups in order of appearance.
+
+    Raises InputError: another number of groups than of units.
     """
+    if len(groups) != len(statistics.unit_ids):
+        raise InputError(
+            f"{len(statistics.unit_ids)} units and {len(groups)} groups; name the group of each"
+        )
     names = list(dict.fromkeys(groups))
     row_of_group = {name: row for row, name in enumerate(names)}
     group_rows = [row_of_group[group] for group in groups]

@@ -33,6 +33,9 @@ def student_arm(values: Sequence[float], level: float = LEVEL) -> float:
         values: the number of each training, two or more.
         level: of the interval.
 
+    Returns:
+        The half; nan where a value is not finite.
+
     Raises InputError: fewer than two values.
     """
     count = len(values)
@@ -41,6 +44,8 @@ def student_arm(values: Sequence[float], level: float = LEVEL) -> float:
             f"a mean over trainings: {counted(count, 'training')}, at least two are needed for "
             "their spread"
         )
+    if not np.isfinite(values).all():
+        return math.nan
     from scipy import special  # here, since a critic of plain texts should start in half a second
 
     quantile = float(special.stdtrit(count - 1, (1 + level) / 2))
@@ -60,14 +65,14 @@ def two_level_interval(
             is cut.
 
     Returns:
-        Both ends; nan where documents give no interval.
+        Both ends; nan where documents give no interval, or a training no finite number.
 
     Raises InputError: fewer than two values.
     """
     low, high = documents
     mean = float(np.mean(values))
     trainings_arm = student_arm(values)
-    if math.isnan(low) or math.isnan(high):
+    if math.isnan(low) or math.isnan(high) or math.isnan(trainings_arm):
         return math.nan, math.nan
     # The arms of documents and of trainings are independent errors, added in quadrature.
     below = math.hypot(max(mean - low, 0.0), trainings_arm)
@@ -87,7 +92,8 @@ def two_level_p(documents: Interval, values: Sequence[float], reference: float) 
         reference: what the mean is tested against.
 
     Returns:
-        p, 1 where the mean is the reference; nan where documents give no interval.
+        p, 1 where the mean is the reference; nan where documents give no interval, or a number is
+        not finite.
 
     Raises InputError: fewer than two values.
     """
@@ -96,7 +102,7 @@ def two_level_p(documents: Interval, values: Sequence[float], reference: float) 
     low, high = documents
     mean = float(np.mean(values))
     distance = abs(mean - reference)
-    if math.isnan(low) or math.isnan(high) or math.isnan(distance):
+    if math.isnan(low) or math.isnan(high) or not math.isfinite(distance):
         return math.nan
     if distance == 0:
         return 1.0
