@@ -162,6 +162,14 @@ if __name__ == "__main__":
 """
 
 
+def at_work(pid):
+    """Whether a process is there and no zombie, which waits to be counted by its parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_unbroken_one(tmp_path, dump, unbroken):
     script, folder = tmp_path / "run.py", tmp_path / "shards"
     script.write_text(RUN)
@@ -171,9 +179,13 @@ def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_unbroken_one(tmp_pat
     while len(list(folder.glob("shard-*.json"))) < 2 and time.monotonic() < deadline:
         assert run.poll() is None, "the run ended before it could be killed; make the dump larger"
         time.sleep(0.01)
+    tasks = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+    workers = tasks.read_text().split() if tasks.is_file() else []
     run.kill()  # the process that was started alone: its workers go with it and write no more
     run.wait()
-    time.sleep(1.5)
+    while any(map(at_work, workers)):
+        assert time.monotonic() < deadline, "a worker outlives its run"
+        time.sleep(0.05)
     assert 2 <= len(list(folder.glob("shard-*.json"))) < len(unbroken) / 2
     done = extract(dump, folder, extraction=SMALL)
     assert done["redone"] <= done["shards"] - 2
