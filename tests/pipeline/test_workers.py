@@ -197,6 +197,12 @@ def parent(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
+def test_the_cluster_page_says_how_to_shut_the_scheduler_to_others():
+    (paragraph,) = [part for part in PAGE.split("\n\n") if "all network interfaces" in part]
+    for way in ("let anybody who connects run", "--interface", "--host 127.0.0.1", "TLS"):
+        assert way in paragraph
+
+
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_cluster_page_runs_as_written_and_outlives_its_workers(tmp_path, monkeypatch):
