@@ -27,7 +27,8 @@ import psutil
 from synthetic_world.native_corpus import Page, write_page
 
 ROOT = Path(__file__).parents[1]
-SEED, STREAMS, PAGES, LONG = 1, 20, 100, 2_000_000
+SEED, STREAMS, PAGES = 1, 20, 100  # pages of a stream
+LONG = 2_000_000  # characters of the long page
 NAME = "dump.xml.bz2"
 
 
@@ -45,7 +46,7 @@ def streams() -> list[bytes]:
 
 
 def write(target: Path, size: float) -> int:
-    """A dump of at least so many bytes of XML; how many it has."""
+    """Write a dump of at least ``size`` bytes of XML; returns how many it has."""
     plain = streams()
     packed = list(map(bz2.compress, plain))
     total = 0
@@ -59,7 +60,7 @@ def write(target: Path, size: float) -> int:
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """One run of ``real_files`` in a folder that lists the dump alone."""
+    """Seconds and memory of one run of ``real_files`` in a folder that lists the dump alone."""
     command = [sys.executable, "-m", "longform_lab.real_files", "dump", "."]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     pipe = subprocess.PIPE
@@ -98,7 +99,7 @@ def resident(pid: int) -> int:
 
 
 def write_scale(folder: Path) -> None:
-    """A scale that lists the dump alone."""
+    """Write a scale that lists the dump alone."""
     scale = folder / "experiments" / "scales" / "dump"
     scale.mkdir(parents=True)
     entry = {"to": "wiki", "name": NAME, "by_hand": "here", "shards": True}
@@ -108,7 +109,7 @@ def write_scale(folder: Path) -> None:
 
 
 def measure_twice(folder: Path, gigabytes: float) -> dict[str, Any]:
-    """Put a dump in place in a folder, and again."""
+    """Write a dump into a folder and measure putting it in place, and doing so again."""
     write_scale(folder)
     size = write(folder / NAME, gigabytes * 1e9)
     first = measure(folder)

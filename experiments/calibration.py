@@ -27,39 +27,45 @@ from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 
 LEVEL = 0.05
-UNITS, SCORED = 40, (1, 10, 20)  # of a side; of the first side
+UNITS, SCORED = 40, (1, 10, 20)  # units of each side; those of the first side that are scored
+PERMUTATIONS, RESAMPLES = 200, 300
 ALL, SCORED_ALONE = "all units exchanged", "scored units exchanged"
-PAGES, DECODERS, SENTENCES = 24, 22, 5
-SUPPORTED = 0.4  # share of sentences
-SYSTEMS, ARTICLES, ANNOTATORS, SPREAD = ("a", "b"), 10, 5, 1.5  # of the articles, logits
+PAGES, DECODERS, SENTENCES = 24, 22, 5  # each decoder continues each page by so many sentences
+SUPPORTED = 0.4  # true share of supported sentences
+PAGE_CONCENTRATION = 5  # of the beta distribution of pages' shares around it
+SYSTEMS, ARTICLES, ANNOTATORS = ("a", "b"), 10, 5
+SPREAD = 1.5  # standard deviation of the articles' logits
 
 
 def lost_units(trials: int) -> dict[str, dict[str, float]]:
-    """Share of true nulls rejected, by units scored on the first side."""
+    """Share of true null hypotheses rejected, by scored units of the first side and by test."""
     shares = {}
     for scored in SCORED:
         rejected = {ALL: 0, SCORED_ALONE: 0}
         for trial in range(trials):
             rng = generator("lost units", scored, trial)
             first, second = _perplexities("x", scored, rng), _perplexities("y", UNITS, rng)
-            forgotten = without_exclusions(first), without_exclusions(second)
-            for name, sides in ((ALL, forgotten), (SCORED_ALONE, (first, second))):
-                test = generator("lost units test", scored, trial)
-                p_value = compare(Perplexity(), *sides, test, 200).p_value
+            unmarked = without_exclusions(first), without_exclusions(second)
+            for name, sides in ((ALL, unmarked), (SCORED_ALONE, (first, second))):
+                test_rng = generator("lost units test", scored, trial)
+                p_value = compare(Perplexity(), *sides, test_rng, PERMUTATIONS).p_value
                 rejected[name] += p_value < LEVEL
         shares[str(scored)] = {name: count / trials for name, count in rejected.items()}
     return shares
 
 
 def without_exclusions(statistics: SufficientStatistics) -> SufficientStatistics:
-    """The same units, as if all were scored."""
+    """Statistics without the column of excluded units, so that all are exchanged in a test."""
     return SufficientStatistics(
         statistics.unit_ids, statistics.columns[:2], statistics.values[:, :2]
     )
 
 
 def _perplexities(side: str, scored: int, rng: np.random.Generator) -> SufficientStatistics:
-    """Log-normal perplexities of five tokens a unit; only the first units are scored."""
+    """Statistics of ``UNITS`` units of five tokens, of which only the first ``scored`` count.
+
+    A unit's log probability is minus a log-normal number of nats.
+    """
     logprob = -np.exp(rng.normal(2.0, 0.5, UNITS))
     values = np.column_stack([logprob, np.full(UNITS, 5.0), np.zeros(UNITS)])
     values[scored:] = [0.0, 0.0, 1.0]
@@ -68,8 +74,8 @@ def _perplexities(side: str, scored: int, rng: np.random.Generator) -> Sufficien
 
 
 def pages(trials: int) -> dict[str, float]:
-    """Share of intervals that cover the true share of supported sentences."""
-    # Units are generations; so many in a row continue one page.
+    """Share of intervals that cover the true share of supported sentences, by what is resampled."""
+    # Units are generations; DECODERS in a row continue one page.
     critic = SupportedPerGeneration()
     covered = {"generations": 0, "pages": 0}
     page_of_generation = np.repeat([f"page{number}" for number in range(PAGES)], DECODERS).tolist()
@@ -77,7 +83,9 @@ def pages(trials: int) -> dict[str, float]:
     # Generations of a page are alike, since they share the page's rate.
     for trial in range(trials):
         rng = generator("pages", trial)
-        rates = rng.beta(5 * SUPPORTED, 5 * (1 - SUPPORTED), PAGES)
+        rates = rng.beta(
+            a=PAGE_CONCENTRATION * SUPPORTED, b=PAGE_CONCENTRATION * (1 - SUPPORTED), size=PAGES
+        )
         supported = rng.binomial(SENTENCES, np.repeat(rates, DECODERS))
         generations, excluded = np.ones(len(unit_ids)), np.zeros(len(unit_ids))
         values = np.column_stack([supported, generations, excluded])
@@ -85,7 +93,8 @@ def pages(trials: int) -> dict[str, float]:
         statistics = SufficientStatistics(unit_ids, columns, values)
         by_page = clustered(statistics, page_of_generation)
         for name, rows in (("generations", statistics), ("pages", by_page)):
-            interval = estimate(critic, rows, generator("pages interval", name, trial), 300)
+            interval_rng = generator("pages interval", name, trial)
+            interval = estimate(critic, rows, interval_rng, resamples=RESAMPLES)
             covered[name] += interval.low <= SUPPORTED <= interval.high
     return {name: count / trials for name, count in covered.items()}
 

@@ -1,4 +1,4 @@
-"""Which printed numbers and verdicts changed since a commit, and why.
+"""Write which printed numbers and verdicts changed since a commit, and why.
 
 ``PYTHONPATH=src python experiments/changed_numbers.py [COMMIT]`` writes ``docs/changed_numbers.md``
 from the results in git then and now: records of scales, their claims, and the claims on published
@@ -50,14 +50,14 @@ within a margin.
 records, the claims and the ledgers; the tables of these scales are as their runs drew them."""
 
 
-def then(commit: str, path: str) -> str:
+def text_at(commit: str, path: str) -> str:
     """A file's text at a commit; empty where it was not there."""
     command = ["git", "show", f"{commit}:{path}"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
     return process.stdout if process.returncode == 0 else ""
 
 
-def now(path: str) -> str:
+def text_now(path: str) -> str:
     """A file's text in the working tree; empty where it is not there."""
     file = ROOT / path
     return file.read_text(encoding="utf-8") if file.is_file() else ""
@@ -71,14 +71,14 @@ def claims_of(text: str) -> pd.Series:
     return claims.set_index(["paper", "claim"])["verdict"]
 
 
-def turned(commit: str) -> Iterator[list[str]]:
-    """Every measured verdict that changed: where, claim, before, after, why."""
+def changed_verdicts(commit: str) -> Iterator[list[str]]:
+    """Yield a row for each measured verdict that changed: where, claim, before, after, why."""
     files = {"real text, all scales": "experiments/real_claims.csv"}
     for scale in scales("paper_figures/ledger/claims.csv"):
         files[f"`{scale}`"] = f"experiments/scales/{scale}/paper_figures/ledger/claims.csv"
     equalities = claims_of_equality()
     for where, path in files.items():
-        before, after = claims_of(then(commit, path)), claims_of(now(path))
+        before, after = claims_of(text_at(commit, path)), claims_of(text_now(path))
         pairs = pd.DataFrame({"before": before, "after": after}).reindex(after.index)
         was_measured = pairs["before"].isin(MEASURED)
         changed = pairs[was_measured & (pairs["before"] != pairs["after"])]
@@ -109,8 +109,10 @@ def reason(claim: str, is_equality: bool) -> str:
     return REASONS.get(claim, MARGIN if is_equality else TRAININGS)
 
 
-def moved(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many records changed in which field; records are matched by what they are."""
+def changes_by_field(
+    old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+) -> dict[str, int]:
+    """Number of records whose field changed, by field; records are matched by ``IDENTITY``."""
     before = pd.DataFrame(old, columns=NAMES)
     after = pd.DataFrame(new, columns=NAMES)
     pairs = before.merge(after, on=IDENTITY, suffixes=("", " now"))
@@ -124,24 +126,21 @@ def moved(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) ->
 
 
 def changed_files(commit: str) -> Iterator[list[str]]:
-    """Every file of records that changed, with the number of records by field."""
+    """Yield a row for each file of records that changed, with the number of records by field."""
     for scale in scales(RECORDS):
         files = raw_scale_records(ROOT / "experiments" / "scales" / scale / RECORDS)
         for name in sorted(files):
-            old = then(commit, f"experiments/scales/{scale}/data/scores/{name}.json")
+            old = text_at(commit, f"experiments/scales/{scale}/data/scores/{name}.json")
             if not old:
                 continue
-            counts = moved(json.loads(old, object_hook=numbers), files[name])
+            counts = changes_by_field(json.loads(old, object_hook=numbers), files[name])
             if any(counts.values()):
                 cells = [str(count or "") for count in counts.values()]
                 yield [f"`{scale}` {name.rpartition('/')[2]}", *cells]
 
 
 def numbers(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as :mod:`longform.files.artefacts` reads it.
-
-    JSON has no infinity; the word stands for it.
-    """
+    """A JSON object in which the words "inf" and "-inf", as JSON has no infinity, are numbers."""
     parsed = dict(record)
     for name, value in record.items():
         if value in ("inf", "-inf"):
@@ -156,7 +155,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def waiting_rows() -> Iterator[list[str]]:
-    """Scales, exhibits and reason of what is superseded."""
+    """Yield scales, exhibits and reason of each entry of ``superseded.yaml``."""
     for entry in read_yaml(ROOT / "experiments" / "superseded.yaml"):
         names = ", ".join(f"`{scale}`" for scale in entry["scales"])
         yield [names, ", ".join(entry["exhibits"]), entry["why"]]
@@ -171,7 +170,7 @@ def page(commit: str) -> str:
         "## Why",
         WHY,
         "## Verdicts",
-        table(("where", "claim", "before", "after", "why"), list(turned(commit))),
+        table(("where", "claim", "before", "after", "why"), list(changed_verdicts(commit))),
         "## Records, corrected from what they hold",
         "Records whose number changed, by field; no value did.",
         table(("file", *FIELDS), list(changed_files(commit))),

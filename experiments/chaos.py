@@ -1,4 +1,4 @@
-"""Kill the parallel run at random moments; it should end with the bytes of an unbroken one.
+"""Kill a parallel run again and again; it should end with the same files as an unbroken run.
 
     python experiments/chaos.py --kills 20 --workers 2 --write docs/chaos.json
 
@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ENDED = re.compile(r", \d+ left$")
+ENDED = re.compile(r", \d+ left$")  # the end of the line that the runner prints after a stage
 LEAD = 10.0  # seconds: a kill in the start-up comes within these
 LAG = 3.0  # seconds: a kill after some stages comes up to so much later
 ENVIRONMENT = {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
@@ -45,7 +45,7 @@ class Study:
 
 
 def clone(folder: Path, study: Study) -> Path:
-    """The scale in a fresh clone of what is committed, with an empty cache."""
+    """Make the scale in a fresh clone of what is committed; returns the scale's folder."""
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
     command = [sys.executable, "-m", "longform_lab.scale", study.scale]
     subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": "src"}, check=True)
@@ -53,7 +53,7 @@ def clone(folder: Path, study: Study) -> Path:
 
 
 def start(folder: Path, study: Study) -> subprocess.Popen[str]:
-    """The runner in a process group of its own."""
+    """Start the runner in a process group of its own, which can be killed as a whole."""
     environment = os.environ | ENVIRONMENT
     command = [sys.executable, "-m", "longform_lab.repro", "--workers", str(study.workers)]
     command += study.stages
@@ -77,24 +77,25 @@ def run_to_the_end(folder: Path, study: Study) -> list[str]:
     return lines
 
 
-def run_and_kill(folder: Path, study: Study, stages: int | None, delay: float) -> list[str]:
-    """Run until so many stages have ended (or none is asked for), wait a while, and kill.
+def run_and_kill(folder: Path, study: Study, stages: int, delay: float) -> list[str]:
+    """Run until so many stages (perhaps 0) have ended, wait for ``delay`` seconds, and kill.
 
     Returns:
         the printed lines.
     """
     process = start(folder, study)
     lines = []
-    while stages and (line := process.stdout.readline()):
+    missing = stages
+    while missing and (line := process.stdout.readline()):
         lines.append(line.rstrip())
-        stages -= bool(ENDED.search(lines[-1]))
+        missing -= bool(ENDED.search(lines[-1]))
     time.sleep(delay)
     os.killpg(process.pid, signal.SIGKILL)
     return lines + process.communicate()[0].splitlines()
 
 
 def results(home: Path) -> dict[str, str]:
-    """A digest of every file that the run leaves for readers: scores, tables and figures."""
+    """The SHA-256 of every file of scores, tables and figures that a run made, by path."""
     digests = {}
     for part in ("data/scores", "paper_figures"):
         for path in sorted((home / part).rglob("*")):
@@ -105,7 +106,7 @@ def results(home: Path) -> dict[str, str]:
 
 
 def settled(folder: Path, study: Study) -> bool:
-    """Whether ``dvc status`` has nothing to say."""
+    """Whether ``dvc status`` finds every stage up to date."""
     command = [sys.executable, "-m", "dvc", "status", "--json", *study.stages]
     process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return json.loads(process.stdout) == {}
@@ -125,7 +126,15 @@ def differing_files(left: dict[str, str], right: dict[str, str]) -> list[str]:
 def chaos(
     work: Path, study: Study, kills: int, seed: int, reference: Path | None
 ) -> dict[str, object]:
-    """The unbroken run, the broken one, and what differs."""
+    """Do the unbroken and the broken run, and record what differs.
+
+    Args:
+        work: folder for the clones.
+        study: what is run.
+        kills: number of kills.
+        seed: of the moments of the kills.
+        reference: folder of the scale for the unbroken run; None: a clone.
+    """
     # The unbroken run.
     reference = reference or clone(work / "unbroken", study)
     run_to_the_end(reference, replace(study, workers=1))
@@ -138,9 +147,10 @@ def chaos(
     rng, begin = random.Random(seed), time.monotonic()
     lives = []
     for index in range(kills):
-        early = index % 4 == 3
-        count = None if early else rng.randint(1, max(1, 2 * stages // kills))
-        delay = rng.uniform(0, LEAD if early else LAG)
+        is_early = index % 4 == 3
+        # On average all kills together let as many stages end as there are.
+        count = 0 if is_early else rng.randint(1, max(1, 2 * stages // kills))
+        delay = rng.uniform(0, LEAD if is_early else LAG)
         life = ended(run_and_kill(broken, study, count, delay))
         lives.append(life)
         print(f"kill {index + 1}: {len(life)} stages ended, then {delay:.1f} s", flush=True)
@@ -181,7 +191,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Parse, break, report; exit status 1 when a file differs or DVC sees something to do."""
+    """Write the record; the exit status is 1 when a file differs or a stage is not up to date."""
     options = arguments().parse_args()
     study = Study(options.scale, tuple(options.stages), options.workers)
     work = Path(tempfile.mkdtemp(prefix="chaos-"))

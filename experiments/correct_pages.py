@@ -39,29 +39,29 @@ from longform_lab.scale_records import scale_results
 
 ROOT = Path(__file__).parents[1]
 SCALES = ROOT / "experiments" / "scales"
-NOWHERE = ROOT / "data" / "no corpora"
+NOWHERE = ROOT / "data" / "no corpora"  # no such folder: the facts of corpora are not in git
 SUPERSEDED = "superseded"
 MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 
 
 def papers() -> list[str]:
-    """The papers' names."""
+    """The names of the papers' folders."""
     return sorted(path.parent.name for path in (ROOT / "experiments").glob("*/expected.yaml"))
 
 
 def claims_name(scale: str) -> str:
-    """The name by which claims know a scale."""
+    """The name of a scale in the claims' reasons."""
     return str(key_of_scale(scale, ROOT, "claims", "default"))
 
 
 def judged(scale: str, results: Results, old: Path) -> list[Judged]:
-    """Every claim from the scale's records.
+    """Judge every claim by the scale's records.
 
     Args:
-        scale: its name.
-        results: its records.
-        old: the claims that the run wrote, whose numbers stand where a claim compares with a
-            corpus' facts.
+        scale: name of the scale.
+        results: records of the scale.
+        old: ``claims.csv`` that the run wrote; its numbers stay where a claim compares with facts
+            of a corpus.
     """
     lines_of: dict[tuple[str, str], list[dict[str, str]]] = {}
     for line in read_lines(old):
@@ -84,7 +84,7 @@ def needs_facts(claim: Claim) -> bool:
 
 
 def with_old_numbers(judgement: Judged, lines: Sequence[Mapping[str, str]]) -> Judged:
-    """A claim with the rows that the run wrote, since it asks for what is not in git."""
+    """A claim with the rows that the run wrote, since it needs facts that are not in git."""
     rows = []
     scale = judgement.scale
     for line in lines:
@@ -95,13 +95,13 @@ def with_old_numbers(judgement: Judged, lines: Sequence[Mapping[str, str]]) -> J
 
 
 def old_row(claim: Claim, line: Mapping[str, str]) -> Row:
-    """A row as the run wrote it; equality is judged by its margin."""
+    """A row as the run wrote it; a claim of equality is judged anew, by its margin."""
     fields, compared, verdict = line["row"].removeprefix("-"), line["compared"], line["verdict"]
     if not line["low"]:
         contrast = Estimate(float(line["difference"])) if line["difference"] else None
         return Row(fields, compared, contrast, verdict, line["why"])
     contrast = Estimate(float(line["difference"]), float(line["low"]), float(line["high"]))
-    if claim.within is None:
+    if claim.within is None:  # no claim of equality
         return Row(fields, compared, contrast, verdict, others={})
     margin, linear = float(claim.within.margin), contrast
     if line["scale"] == "ratio":
@@ -150,7 +150,7 @@ def by_facts(number: Printed) -> bool:
 
 
 def correct_ledger(scale: str) -> None:
-    """Claims and printed numbers of a scale, and the claims in the notes of its exhibits."""
+    """Write a scale's claims and printed numbers anew, and the claims in its exhibits' notes."""
     figures = SCALES / scale / "paper_figures"
     results = scale_results(SCALES / scale / RECORDS)
     ledger = figures / "ledger"
@@ -168,7 +168,7 @@ def correct_ledger(scale: str) -> None:
 
 
 def correct_notes(page: Path, claims: Sequence[Judged]) -> None:
-    """Sentences of claims among an exhibit's notes, so that they say what the ledger says."""
+    """Write the sentences of claims among an exhibit's notes anew, with the ledger's verdicts."""
     by_sentence = {judgement.claim.says: judgement for judgement in claims}
     lines = []
     for line in page.read_text(encoding="utf-8").splitlines():
@@ -179,7 +179,7 @@ def correct_notes(page: Path, claims: Sequence[Judged]) -> None:
 
 
 def mark_superseded(entries: Sequence[Mapping[str, Any]]) -> None:
-    """The note of each entry in the Markdown of its exhibits, once."""
+    """Add the note of each entry of ``superseded.yaml`` to its exhibits' pages; drop all others."""
     for scale in sorted(path for path in SCALES.iterdir() if path.is_dir()):
         notes: dict[Path, list[str]] = {}
         for entry in entries:

@@ -37,7 +37,7 @@ def keep(models: Path, tokenizer: Path, folder: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line."""
+    """Keep the models of a run. Returns the exit status: 2 after a problem, else 0."""
     parser = argparse.ArgumentParser(prog="python experiments/keep_bases.py", description=__doc__)
     parser.add_argument("run", type=Path, help="the folder of a run of the scale 'bases'")
     data = parser.parse_args(arguments).run / "data"

@@ -41,7 +41,13 @@ Number = tuple[str, str, str]  # paper, table and name of a printed number
 
 
 class Target(NamedTuple):
-    """A make variable, how its run compares, and the lines of its ledger by printed number."""
+    """A target of make.
+
+    Attributes:
+        command: its variable, ``PAPER=...`` or ``SCALE=...``.
+        how: where its run compares numbers, in words of the column ``compared``.
+        lines: lines of its ledger by printed number.
+    """
 
     command: str
     how: str
@@ -54,7 +60,7 @@ def command(scale: str) -> str:
 
 
 def targets(rehearsal: Path) -> list[Target]:
-    """The rehearsed scales, and the run in git."""
+    """The targets of all rehearsed scales, then that of the run in git."""
     all_targets = []
     for scale in SIZES:
         lines = ledger(rehearsal / f"{PREFIX}{scale}")
@@ -74,7 +80,10 @@ def ledger(folder: Path) -> dict[Number, dict[str, str]]:
 
 
 def drawing_targets() -> dict[tuple[str, str], str]:
-    """The first target that draws a table, by paper and the table's name without leading zeros."""
+    """The command of the first target that draws a table, by (paper, table).
+
+    Names of tables have no leading zeros.
+    """
     commands: dict[tuple[str, str], str] = {}
     for scale in SIZES:
         files = parameters(scale, ROOT)

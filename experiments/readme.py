@@ -16,12 +16,7 @@ END = "<!-- end -->"
 
 
 def fill(text: str, root: Path) -> str:
-    """A page's text with every marked table as ``report`` last wrote it.
-
-    Args:
-        text: of the page.
-        root: of the repository or of a copy, below which the tables lie.
-    """
+    """A page's text with every marked table as ``report`` last wrote it below ``root``."""
 
     def table(mark: re.Match[str]) -> str:
         exhibit = mark["place"]
@@ -36,7 +31,7 @@ def fill(text: str, root: Path) -> str:
 
 
 def cut(text: str, beginnings: list[str]) -> str:
-    """Caption, head and the rows that begin so, of a table's page without its findings.
+    """Caption, head and the rows with one of these beginnings, of a table's Markdown page.
 
     Raises:
         ValueError: there is no table.

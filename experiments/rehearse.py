@@ -38,8 +38,8 @@ from longform_lab.scale_overrides import key_of_scale, parameters
 
 ROOT = Path(__file__).parents[1]
 SIZES = read_yaml(ROOT / "experiments" / "rehearsal.yaml")
-COMPARED = ("within interval", "differs")
-PREFIX = "rehearsal_"
+COMPARED = ("within interval", "differs")  # verdicts of the ledger
+PREFIX = "rehearsal_"  # of a rehearsal's scale
 # PR_SET_CHILD_SUBREAPER: a process that outlives its worker becomes a child of this one.
 ADOPTS = 36
 ENVIRONMENT = {"PYTHONPATH": "src", "WANDB_MODE": "disabled", "HF_HUB_OFFLINE": "1"}
@@ -127,7 +127,7 @@ class Rehearsal:
 
 
 def rehearse(scale: str, folder: Path, workers: int) -> Rehearsal:
-    """Run one scale in the copy."""
+    """Run one scale in the copy: put files in place, make the scale, run it, write the ledger."""
     # The scale, with its stand-ins.
     tree, offered = folder / "tree", folder / "offered"
     hub = read_yaml(folder / "hub.yaml")
@@ -251,6 +251,7 @@ def rehearse_and_tell(scale: str, folder: Path, workers: int, record: Path | Non
     for stage, duration in rehearsal.seconds.items():
         shown = "as in another scale" if duration is None else f"{duration:.1f} s"
         print(f"  {scale} {stage}: {shown}")
+    # The scale of languages compares no printed number.
     has_numbers = rehearsal.compared > 0 or scale.endswith("_languages")
     passed = rehearsal.status == 0 and has_numbers
     word = "ok" if passed else "FAILED"

@@ -46,15 +46,15 @@ def is_real(run: str) -> bool:
 
 
 def figures_of(run: str) -> Path:
-    """Where a run's figures and tables lie."""
+    """The folder of a run's figures and tables."""
     return (SCALES / run if run else ROOT) / "paper_figures"
 
 
 def printed_rows(run: str) -> Iterator[list[str]]:
-    """Of each paper of which a run compares a number: how many verdicts of each kind."""
+    """Yield a row for each paper of which a run compares a number: its verdicts of each kind."""
     path = figures_of(run) / "ledger" / "ledger.csv"
     lines = read_table(path) if path.is_file() else pd.DataFrame(columns=Line._fields)
-    if run and lines.empty:
+    if run and lines.empty:  # it has records, but no ledger in git
         results = scale_results(SCALES / run / RECORDS)
         lines = pd.DataFrame(ledger_lines(run, results, []), columns=Line._fields)
     counts = pd.crosstab(lines["paper"], lines["verdict"])
@@ -64,7 +64,10 @@ def printed_rows(run: str) -> Iterator[list[str]]:
 
 
 def claim_rows(path: Path, name: str) -> Iterator[list[str]]:
-    """How many claims of the papers, our own checks left out, have which verdict in a file."""
+    """Yield a file's row, called ``name``: numbers of the papers' claims by verdict, if any.
+
+    Our own checks are left out.
+    """
     if not path.is_file():
         return
     lines = read_table(path).reindex(columns=HEADER, fill_value="")
@@ -76,17 +79,17 @@ def claim_rows(path: Path, name: str) -> Iterator[list[str]]:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """A CSV file; every cell is a text."""
+    """A CSV file as a data frame of strings."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def cell(count: int) -> str:
-    """A count; nothing for none."""
+    """A count as text, empty for 0."""
     return str(count or "")
 
 
 def shown(run: str) -> str:
-    """A run as a page names it."""
+    """The name of a run on the page."""
     return f"`{run}`" if run else "the default study"
 
 

@@ -126,12 +126,12 @@ def read_runs(root: Path) -> list[Run]:
 
 
 def _read_run(papers: Papers, home: Path, scale: str) -> Run:
-    """One run.
+    """Read one run.
 
     Args:
         papers: which report draws an exhibit, and which exhibit shows a claim.
-        home: the folder that holds ``paper_figures``.
-        scale: its name; the default run has none.
+        home: the folder that has ``paper_figures``.
+        scale: name of the scale; empty for the default run.
     """
     figures = home / "paper_figures"
     run_command = _run_command(home, scale)
@@ -173,6 +173,7 @@ def _about(home: Path) -> str:
 
 
 def _run_command(home: Path, scale: str) -> str:
+    """The command that makes all of a run."""
     if not scale:
         return "make repro"
     if (home / "data.yaml").is_file():  # it reads published texts
@@ -243,6 +244,7 @@ def _numbers(line: dict[str, str]) -> str:
 
 
 def _shown_files(folder: Path) -> list[Path]:
+    """The files of an exhibit that git keeps, in reading order."""
     files = [path for path in folder.iterdir() if path.is_file() and path.name not in SHEETS]
     return sorted(files, key=_reading_order)
 
@@ -316,7 +318,7 @@ def _read_note(exhibit: Exhibit, line: str) -> None:
 
 
 def _reading_order(path: Path) -> list[int | str | bool]:
-    """Table 2 before Table 10; the ledger, which is no paper's, first."""
+    """A key that sorts Table 2 before Table 10, and the ledger, which is no paper's, first."""
     key: list[int | str | bool] = [path.parts[-2] != "paper_figures"]
     for part in re.split(r"(\d+)", str(path)):
         key.append(int(part) if part.isdecimal() else part)

@@ -23,7 +23,7 @@ Definition = dict[str, Any]
 
 
 def reference_pages(root: Path) -> dict[Path, str]:
-    """All pages of the reference that are made, by their place in the site."""
+    """All generated pages of the reference, by their path in the site."""
     pages = {REFERENCE / "critics.md": _critics()}
     for module, purpose in MODULES.items():
         pages[REFERENCE / f"{module}.md"] = _module(module, purpose)
@@ -35,7 +35,7 @@ def reference_pages(root: Path) -> dict[Path, str]:
 
 
 def _critics() -> str:
-    """Every critic's class; all have the same face, which stands once."""
+    """The page of all critics' classes; the methods that they share are described once."""
     lines = [
         "# Critics",
         "",
@@ -54,6 +54,7 @@ def _critics() -> str:
 
 
 def _module(module: str, purpose: str) -> str:
+    """The page of a module's public names."""
     lines = [
         f"# {module}",
         "",
@@ -135,6 +136,7 @@ def _type(settings: Definition, schema: Definition) -> str:
 
 
 def _range(settings: Definition) -> str:
+    """A simple type with its bounds, such as ``integer ≥ 1``."""
     words = [str(settings.get("type", "any"))]
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     for key, sign in signs.items():
@@ -144,4 +146,5 @@ def _range(settings: Definition) -> str:
 
 
 def _code(value: Any) -> str:
+    """A value as JSON in code marks."""
     return f"`{json.dumps(value, ensure_ascii=False)}`"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments import correct_pages, scoreboards
-from experiments.changed_numbers import claims_of, moved
+from experiments.changed_numbers import claims_of, changes_by_field
 from experiments.correct_pages import correct_notes, with_old_numbers
 from longform.files.artefacts import read_yaml
 from longform_lab.reporting.claims import read_claim
@@ -126,10 +126,22 @@ def test_changes_are_counted_by_field_of_the_same_record():
         {"critic": "d", "metric": "m", "value": 1.0},
         {"critic": "c", "metric": "m", "value": 1.0, "low": 0.4},
     ]
-    assert moved(old, new) == {"low": 1, "value": 0, "high": 0, "difference": 0, "p_value": 0}
+    assert changes_by_field(old, new) == {
+        "low": 1,
+        "value": 0,
+        "high": 0,
+        "difference": 0,
+        "p_value": 0,
+    }
     seeds = [{"critic": "c", "metric": "m", "seed": seed, "value": seed} for seed in (1, 2)]
     later = [{**seeds[1], "value": 5}, {**seeds[0], "p_value": 0.1}, {"critic": "c", "metric": "m"}]
-    assert moved(seeds, later) == {"low": 0, "value": 1, "high": 0, "difference": 0, "p_value": 1}
+    assert changes_by_field(seeds, later) == {
+        "low": 0,
+        "value": 1,
+        "high": 0,
+        "difference": 0,
+        "p_value": 1,
+    }
     text = "paper,claim,row,verdict\np,c,,holds\np,c,wiki,undecided\n"
     assert claims_of(text).to_dict() == {("p", "c"): "holds"}
     assert claims_of("").to_dict() == {}
