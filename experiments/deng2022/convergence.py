@@ -1,4 +1,4 @@
-"""Validation loss over updates of every network of a scale's study.
+"""Summarise the validation loss over updates of every network of a scale's study.
 
 Has the finetuning of Tables 2 and 5 converged, and the training of Table 1?
 
@@ -26,7 +26,7 @@ Curve = list[tuple[int, float]]  # the update and the loss of each validation
 
 
 def curves_of(models: Path) -> dict[str, list[Curve]]:
-    """Curves of all seeds by corpus, model and setting of titles."""
+    """Curves of all seeds of each network, by its folder: corpus, model and setting of titles."""
     curves: dict[str, list[Curve]] = {}
     for path in sorted(models.rglob("training.csv")):
         table = rows(path, ("update", "validation_loss"))
@@ -48,7 +48,7 @@ def summary(curves: list[Curve]) -> dict[str, Any]:
     updates = [[update for update, _ in curve] for curve in curves]
     if any(each != updates[0] for each in updates) or len(updates[0]) < 2:
         raise BadInput(f"validations after {updates}; each seed needs the same two or more")
-    losses = np.array(curves)[:, :, 1]
+    losses = np.array(curves)[:, :, 1]  # (seeds, validations)
     mean = losses.mean(axis=0)
     deviation = np.zeros(len(mean))
     if len(curves) > 1:

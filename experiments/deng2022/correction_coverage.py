@@ -1,9 +1,9 @@
-"""How often the corrected Latent PPL of planted real text covers its exact value.
+"""Count how often the interval of the corrected Latent PPL covers its exact value.
 
     OMP_NUM_THREADS=1 PYTHONPATH=src python experiments/deng2022/correction_coverage.py \\
         --seeds 12 --out experiments/deng2022/measured/correction_coverage.json
 
-There are many worlds (domain, seed) with a reader trained in each. A bag-of-words reader
+There are many planted worlds (domain, seed) with a reader trained in each. A bag-of-words reader
 (multinomial naive Bayes, in place of the encoder, which would take minutes a world) learns titles
 on train, its confusion matrix is counted on validation, and the interval on test is compared with
 the exact Latent PPL of the planted chain under the fitted critic. To give the correction something
@@ -40,11 +40,11 @@ DOCUMENTS = {"train": 300, "validation": 150, "test": 200}  # as the default run
 
 
 def predictions(corpus: Corpus, words: int) -> Predictions:
-    """What the title reader would write, with naive Bayes for the encoder.
+    """Predictions of the section critic, with naive Bayes in place of its encoder.
 
     Args:
         corpus: a planted world.
-        words: how many of a section the reader sees.
+        words: number of a section's first words that the reader sees.
     """
     # 1. The beginnings of all sections, and the reader that is trained on some of them.
     texts, titles, in_train = [], [], []
@@ -58,7 +58,7 @@ def predictions(corpus: Corpus, words: int) -> Predictions:
     counter = CountVectorizer()
     counts = counter.fit_transform([texts[number] for number in training])
     reader = MultinomialNB().fit(counts, gold[training].tolist())
-    # 2. Its titles, and how likely it finds all of them.
+    # 2. The titles that it predicts, and natural-log probabilities of all, (sections, titles).
     log_posterior = reader.predict_log_proba(counter.transform(texts))
     predicted = reader.classes_[log_posterior.argmax(axis=1)].tolist()
     chains = []
@@ -88,9 +88,9 @@ def predictions(corpus: Corpus, words: int) -> Predictions:
 
 
 def world(domain: str, seed: int, words: int) -> dict[str, Any]:
-    """Latent PPL of one world's test documents, beside the exact value.
+    """Latent PPLs of one world's test documents, beside the exact value.
 
-    Predicted, corrected and with gold titles.
+    With predicted and with gold titles, and corrected for the reader's errors, with its interval.
     """
     # 1. The critic with the correction.
     corpus = planted.build(name="coverage", seed=seed, domain=domain, documents=DOCUMENTS)
@@ -120,7 +120,7 @@ def world(domain: str, seed: int, words: int) -> dict[str, Any]:
 
 
 def errors(units: Sequence[TitledArticle]) -> float:
-    """Share of misread sections."""
+    """Share of sections whose predicted title is wrong."""
     wrong = []
     for unit in units:
         for predicted, gold in zip(unit.symbols, unit.gold, strict=True):
@@ -129,7 +129,7 @@ def errors(units: Sequence[TitledArticle]) -> float:
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, object]:
-    """Worlds, worlds covered, and mean ratios to the exact value, by domain."""
+    """By domain, numbers of worlds and of covered ones, and mean ratios to the exact value."""
     by_domain: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_domain.setdefault(str(row["domain"]), []).append(row)

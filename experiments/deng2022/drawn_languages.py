@@ -1,4 +1,4 @@
-"""How much the exact values of Table 1's language vary with the draw of the language itself.
+"""Measure how much the exact values of Table 1's language vary with the draw of the language.
 
     PYTHONPATH=src python experiments/deng2022/drawn_languages.py --seeds 200 \\
         --out experiments/deng2022/measured/drawn_languages.json
@@ -29,23 +29,24 @@ OURS = 1234  # seed of params.yaml, so of the language of the scale table_1
 
 
 def by_chance(world: SyntheticLanguage) -> float:
-    """Exact Latent PPL of states that do not depend on the one before.
+    """Exact Latent PPL of texts whose states are independent of each other.
 
-    Each is as frequent as at its place in the language.
+    At each position a state is as frequent as in the language.
     """
-    marginals = world.state_marginals()
+    marginals = world.state_marginals()  # (positions, states)
+    # At each position the expected -log p(state | state before), both drawn from their marginals.
     nats = -(marginals[:-1] @ np.log(world.transitions) * marginals[1:]).sum(axis=1)
     return float(np.exp(nats.mean()))
 
 
 def closed_forms(seed: int) -> tuple[float, float, float]:
-    """The numbers of ``PRINTED`` of the language of a seed."""
+    """The exact values, in the order of ``PRINTED``, of the language that a seed draws."""
     world = language(seed=seed, temperatures=TEMPERATURES, **SIZES)
     return world.word_ppl(), world.latent_ppl(), by_chance(world)
 
 
 def main() -> None:
-    """Closed forms of one language a seed."""
+    """Write mean and 95 % range over languages of each value, with ours and the printed one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--out", type=Path, required=True)

@@ -43,8 +43,15 @@ SUBWORDS = 3000  # ours
 SCHEDULE = {"learning_rate": 2.0e-3, "batch": 32, "validations": 1}  # ours
 
 
-def named(model: language_mixture.LanguageModel, corpus: Corpus) -> tuple[list[str], float]:
-    """Language of each component, and the share of test sentences whose largest one is theirs."""
+def languages_of_components(
+    model: language_mixture.LanguageModel, corpus: Corpus
+) -> tuple[list[str], float]:
+    """Name the language of each component of a mixture by its training sentences.
+
+    Returns:
+        The language of each component, and the share of test sentences whose largest component has
+        their language.
+    """
     # 1. The largest component of each sentence.
     documents = list(corpus.documents)
     predictions = language_mixture.read(documents, reader=model, seed=SEED)
@@ -65,13 +72,11 @@ def named(model: language_mixture.LanguageModel, corpus: Corpus) -> tuple[list[s
 def scores(
     units: Sequence[MixtureReading], real: Sequence[MixtureReading], prior: CodeMixing
 ) -> dict[str, Any]:
-    """Dispersion, corners and Latent NLL with intervals.
-
-    Each has its test against real sentences.
+    """Dispersion, corners and Latent NLL of sentences, with intervals and tests.
 
     Args:
-        units: the sentences.
-        real: real ones, which are not tested against themselves.
+        units: readings of the sentences.
+        real: readings of real ones, against which others are tested.
         prior: the critic of the Latent NLL.
     """
     critics = {
@@ -93,7 +98,7 @@ def scores(
 def translated(
     kind: str, documents: Sequence[Document], epochs: float, work: Path
 ) -> tuple[Corpus, dict[str, Any]]:
-    """Train a translator, let it translate the test sentences."""
+    """Train a translator and translate the test sentences; returns them, and facts of the run."""
     begin = time.process_time()
     model = translation.fit(
         documents,
@@ -113,12 +118,12 @@ def translated(
 
 
 def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
-    """Everything about one folder of parallel text.
+    """Measure one folder of parallel text.
 
     Args:
         raw: the folder.
-        epochs: that translators are trained for.
-        work: a folder for what they write.
+        epochs: passes over the texts in the translators' training.
+        work: folder for the translators' files.
     """
     # 1. The mixture of languages, and real sentences under it.
     corpus = parallel(raw=raw, name="pud", seed=SEED)
@@ -126,7 +131,7 @@ def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
     begin = time.process_time()
     model = language_mixture.fit(documents, seed=SEED)
     seconds = time.process_time() - begin
-    names, accuracy = named(model, corpus)
+    names, accuracy = languages_of_components(model, corpus)
     predictions = language_mixture.read(documents, reader=model, seed=SEED, splits=["test"])
     real = units_from_predictions(predictions)
     prior = CodeMixing(own_prior=False).with_prior(model.alpha)

@@ -1,4 +1,4 @@
-"""How much the order of sections varies in corpora of proposals.
+"""Measure how much the order of sections varies in corpora of proposals.
 
     PYTHONPATH=src python experiments/deng2022/section_chains.py --peps FOLDER --eips FOLDER \\
         --rfcs FOLDER --out experiments/deng2022/measured/section_chains.json
@@ -38,7 +38,7 @@ SEED = 1234
 
 
 def titles(folder: Path, files: str) -> dict[str, tuple[str, ...]]:
-    """The normalised headings of each document, in reading order."""
+    """The normalised headings of each document of a folder, in reading order, by its name."""
     headings = {}
     for path in sorted(folder.glob(files)):
         sections = READERS[path.suffix](read_text(path))
@@ -52,9 +52,9 @@ def chains(
     """Chains of frequent titles, of documents with enough of them, split by seed.
 
     Args:
-        headings: of each document.
+        headings: normalised headings of each document.
         left_out: titles that do not count.
-        min_documents: in which a frequent title stands at least.
+        min_documents: least number of documents with a frequent title.
     """
     # 1. The frequent titles.
     counts: Counter[str] = Counter()
@@ -75,7 +75,7 @@ def chains(
 
 
 def shuffled(units: Sequence[Chain], draws: int) -> list[Chain]:
-    """Each chain in other orders of its own symbols."""
+    """Each chain in ``draws`` random orders of its symbols."""
     chains_in_other_orders = []
     for unit in units:
         rng = generator(SEED, "section chains", unit.unit_id)
@@ -93,7 +93,11 @@ def measured(units: Sequence[Chain], draws: int) -> dict[str, Any]:
 
     Args:
         units: the chains.
-        draws: shuffles of each.
+        draws: number of shuffles of each.
+
+    Returns:
+        ``documents``, ``titles`` and ``chains``: numbers of different ones; ``latent_ppl`` and
+        ``latent_ppl_shuffled``: [value, low, high].
     """
     # 1. The critic, and counts of the corpus.
     train = [unit for unit in units if unit.split == "train"]
@@ -116,7 +120,7 @@ def measured(units: Sequence[Chain], draws: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Command line."""
+    """Measure each corpus with all titles and without some; write the record with ``--out``."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

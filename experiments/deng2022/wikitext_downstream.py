@@ -1,4 +1,4 @@
-"""What another reading of wikitext changes downstream.
+"""Measure what another reader of wikitext changes downstream.
 
     git worktree add BEFORE a5734e11
     PYTHONPATH=src python experiments/deng2022/wikitext_downstream.py DUMP.bz2 \\
@@ -41,7 +41,7 @@ extract(Path(sys.argv[1]), Path(sys.argv[2]))
 
 
 def extracted(dump: Path, folder: Path, source: Path) -> Path:
-    """Shards of the dump as the package in ``source`` reads it."""
+    """Read the dump with the package in ``source``; returns the folder of shards."""
     environment = {**os.environ, "PYTHONPATH": str(source.resolve())}
     subprocess.run(
         [sys.executable, "-c", EXTRACT, str(dump), str(folder)], env=environment, check=True
@@ -50,7 +50,7 @@ def extracted(dump: Path, folder: Path, source: Path) -> Path:
 
 
 def grids_of(corpus: Corpus) -> dict[str, Grid]:
-    """Entity grids by rules, by article."""
+    """Entity grids of a corpus by rules for nouns and roles, by article."""
     return {grid.unit_id: grid for grid in found_grids(corpus.documents, NounRules().mentions)}
 
 
@@ -65,7 +65,7 @@ def latent_ppl(corpus: Corpus) -> float:
 
 
 def described(folder: Path, corpus: Corpus) -> dict[str, Any]:
-    """The numbers of one reading."""
+    """The numbers of one reading: sizes of its shards, of the filtered corpus and of its grids."""
     num_characters = num_sentences = 0
     for document in Shards(folder):
         for section in document.sections:
@@ -86,7 +86,7 @@ def described(folder: Path, corpus: Corpus) -> dict[str, Any]:
 
 
 def titles_of(folder: Path) -> dict[str, list[str | None]]:
-    """The titles of each article of a reading."""
+    """The section titles of each article of a reading."""
     titles = {}
     for document in Shards(folder):
         titles[document.id] = [section.title for section in document.sections]
@@ -94,7 +94,7 @@ def titles_of(folder: Path) -> dict[str, list[str | None]]:
 
 
 def compared(before: tuple[Path, Corpus], after: tuple[Path, Corpus]) -> dict[str, Any]:
-    """What differs between two readings, article by article."""
+    """Number of articles in which two readings, (folder of shards, corpus) each, differ."""
     titles, other_titles = titles_of(before[0]), titles_of(after[0])
     num_titles_changed = 0
     for unit, of_article in titles.items():

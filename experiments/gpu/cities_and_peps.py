@@ -16,11 +16,11 @@ from experiments.gpu.scale_job import (
     smollm2_training,
 )
 
-SYSTEMS = 6  # of a corpus: with and without titles, three trainings
-CONTEXT, PASSES, BATCH = 2_048, 3, 8
-ARTICLES = 100  # of a system
-AT_ONCE = 80  # rows of a process
-PROCESSES = 6
+SYSTEMS = 6  # networks of a corpus: with and without titles, three trainings each
+CONTEXT, PASSES, BATCH = 2_048, 3, 8  # tokens of a row, passes over the texts, rows of an update
+ARTICLES = 100  # that a system writes
+AT_ONCE = 80  # articles that a process writes at once
+PROCESSES = 6  # that share the card
 # Seconds in which each of six processes gets a token for each of its rows, in float32; measured on
 # one H200 beside two more processes.
 STEP = 0.114
@@ -35,17 +35,17 @@ PEPS = {"rows": 314, "tokens": 332_188, "test": 135_491, "article": 1_378}
 
 
 def training(corpus: str, size: dict[str, int], beside: bool = False) -> Stage:
-    """Six trainings on a corpus."""
+    """The stage of all trainings on a corpus, with its estimated cost."""
     rows = size["rows"] * PASSES * SYSTEMS
     tokens = size["tokens"] * PASSES * SYSTEMS
-    cost = smollm2_training(rows / BATCH, tokens, rows * CONTEXT)
+    cost = smollm2_training(updates=rows / BATCH, tokens=tokens, padded=rows * CONTEXT)
     cost["minutes"] += SYSTEMS * START / 60
     cost["because"] += f", and {START} s to load and save each of {SYSTEMS}"
     return Stage(f"language_model articles {corpus} smollm2", beside=beside, **cost)
 
 
 def writing() -> tuple[Stage, ...]:
-    """The articles of every system, six systems at a time, those of one training after another."""
+    """The stages that write every system's articles, six systems at a time, seed after seed."""
     stages: list[Stage] = []
     for seed in range(1, 4):
         for corpus, size in (("wiki", CITIES), ("peps", PEPS)):
@@ -57,26 +57,31 @@ def writing() -> tuple[Stage, ...]:
 
 
 def writing_of_a_system(words: str, tokens_of_an_article: int, beside: bool) -> Stage:
-    """The articles of one system, whose process shares the card with others."""
+    """The stage that writes one system's articles, whose process shares the card with others."""
     tokens = ARTICLES * tokens_of_an_article
     steps = tokens / AT_ONCE + TAIL
     operations = READ_OPERATIONS * SMOLLM2_WEIGHTS * tokens
     moved = steps * WEIGHT_BYTES * SMOLLM2_WEIGHTS
     minutes = steps * STEP / 60 / PROCESSES
     because = f"a share of {steps:.0f} steps of {STEP * 1e3:.0f} ms (measured), six at once"
-    return Stage(words, operations, moved, minutes, because, beside)
+    return Stage(
+        words,
+        operations=operations,
+        moved=moved,
+        minutes=minutes,
+        because=because,
+        beside=beside,
+    )
 
 
 def reading() -> Stage:
-    """Word PPL of the test texts by all twelve systems."""
+    """The stage that reads the test texts by all networks of both corpora, for word PPL."""
     tokens = SYSTEMS * (CITIES["test"] + PEPS["test"])
-    because = f"{tokens:.2g} tokens took {READ} s beside two more processes (measured)"
     return Stage(
         "read articles perplexity",
-        READ_OPERATIONS * SMOLLM2_WEIGHTS * tokens,
-        0,
-        READ / 60,
-        because,
+        operations=READ_OPERATIONS * SMOLLM2_WEIGHTS * tokens,
+        minutes=READ / 60,
+        because=f"{tokens:.2g} tokens took {READ} s beside two more processes (measured)",
     )
 
 

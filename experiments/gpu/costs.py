@@ -1,6 +1,6 @@
-"""What an update costs the host and how many kernels it launches.
+"""Measure what an update costs the host, and how many kernels it launches.
 
-Measured on a processor, with a network that is as deep and very narrow.
+On a processor, with a network as deep as the job's and very narrow.
 """
 
 import statistics
@@ -17,16 +17,17 @@ from experiments.gpu.training import Recipe, Rows, Training
 
 # Bookkeeping and memory, though no views by their schema.
 NO_KERNEL = ("_unsafe_view", "empty", "empty_like", "empty_strided")
-WIDTH, BATCH, LENGTH, UPDATES = 8, 8, 32, 12  # so small that arithmetic is nothing beside the calls
+WIDTH, BATCH, LENGTH = 8, 8, 32  # so small that arithmetic is nothing beside the calls
+UPDATES = 12  # timed ones
 
 
 @dataclass(frozen=True)
 class HostCost:
-    """Of one update.
+    """Costs of one update.
 
     Attributes:
-        kernels: calls that compute; each is a kernel on a GPU.
-        seconds: of a processor, which an update takes at least where it is not recorded.
+        kernels: number of operator calls that compute; each is a kernel on a GPU.
+        seconds: processor seconds, which an update takes at least where it is not recorded.
     """
 
     kernels: int
@@ -41,6 +42,7 @@ class Calls(TorchDispatchMode):
         self.count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # A view returns an alias of its input to which it does not write.
         returned = func._schema.returns
         alias = returned[0].alias_info if returned else None
         computes = alias is None or alias.is_write
@@ -50,12 +52,13 @@ class Calls(TorchDispatchMode):
 
 @cache
 def host_cost(layers: int) -> HostCost:
-    """Of an unrecorded update of a GPT-2 of so many layers, in the loop that all jobs share."""
+    """Costs of an unrecorded update of a GPT-2 with ``layers`` layers, in the jobs' own loop."""
     sizes = {"n_layer": layers, "n_embd": WIDTH, "n_head": 1, "n_positions": LENGTH}
     network = GPT2LMHeadModel(GPT2Config(vocab_size=56, bos_token_id=0, eos_token_id=0, **sizes))
     rows = Rows([[1] * LENGTH] * BATCH, torch.device("cpu"))
-    training = Training(network, rows, Recipe(BATCH, UPDATES + 2, 1e-4, 10), seed=0)
-    training.advance(1)
+    recipe = Recipe(BATCH, updates=UPDATES + 2, rate=1e-4, warmup=10)
+    training = Training(network, rows, recipe, seed=0)
+    training.advance(1)  # allocates the optimizer's state
     with Calls() as calls:
         training.advance(1)
     times = []

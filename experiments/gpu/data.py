@@ -33,7 +33,7 @@ def split(source: Path, target: Path) -> list[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     for old in parts_of(target):
         old.unlink()
-    count = -(-source.stat().st_size // PART)
+    count = -(-source.stat().st_size // PART)  # rounded up
     with source.open("rb") as opened:
         for number in range(1, count + 1):
             part = target.with_name(f"{target.name}.part{number}of{count}")

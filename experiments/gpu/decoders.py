@@ -14,9 +14,14 @@ NEW_TOKENS = 256  # of a continuation (section 5)
 PREFIX = 26  # tokens of a title and a first sentence, measured
 BATCH = 100  # prefixes that are continued at once
 CONTEXT, PASSES = 1_024, 20  # tokens of a training row, and passes over all rows
+ROWS_OF_AN_UPDATE = 16
 ROWS, TOKENS = 1_147, 982_454  # of all cities with SmolLM2's tokenizer, measured
 
-TRAINING = smollm2_training(ROWS * PASSES / 16, TOKENS * PASSES, ROWS * PASSES * CONTEXT)
+TRAINING = smollm2_training(
+    updates=ROWS * PASSES / ROWS_OF_AN_UPDATE,
+    tokens=TOKENS * PASSES,
+    padded=ROWS * PASSES * CONTEXT,
+)
 
 
 def writing(words: str, prefixes: int, steps: float, rows: float, beside: bool = False) -> Stage:

@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("job", choices=list(JOBS), help="a job that is a scale")
     parser.add_argument("--out", type=Path, help="where its files lie (scratch/gpu/JOB/out)")
     parser.add_argument("--state", type=Path, help="where to work (scratch/gpu/JOB/finish)")
-    parser.add_argument("--tiny", action="store_true", help="of its tiny form")
+    parser.add_argument("--tiny", action="store_true", help="finish its tiny form")
     options = parser.parse_args(arguments)
     try:
         finish(options)

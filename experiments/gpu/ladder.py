@@ -17,36 +17,37 @@ from experiments.gpu.scale_job import TINY_SAMPLING, ScaleJob, Stage, training_f
 SIZES = {"gpt2_xl": (13, 768), "gpt2_large": (6, 512), "gpt2_medium": (3, 256), "gpt2": (2, 96)}
 VOCABULARY = 8_192
 SEEDS, TITLES = 3, ("with_titles", "without_titles")
-SYSTEMS = SEEDS * len(TITLES)  # of a size
-PASSES, BATCH, CONTEXT = 4, 16, 1_024
+SYSTEMS = SEEDS * len(TITLES)  # trained networks of a size
+PASSES, BATCH, CONTEXT = 4, 16, 1_024  # over the texts; rows of an update, tokens of a row
 TOKENS = 2_904 * CONTEXT  # of split train with titles, measured
 TEST_TOKENS = 283_765  # of split test, measured
-# Of 3,480 pairs, of which each begins once; from the time that a processor takes for both, 139 and
-# 158 s.
+# Of the suites' 3,480 pairs, common beginnings counted once; estimated from the time that a
+# processor takes for the suites and for the test texts, 139 and 158 s.
 SUITE_TOKENS = 250_000
 # Seconds before a training's first update: 14 for its tokens (measured on one shared core), the
 # rest to load and save, assumed.
 START = 20
-SHARED = 1.3  # the largest network's trainings run alone, the others' side by side; assumed
-ARTICLES, LONGEST = 100, 1_024  # articles of a system, tokens
-REDRAWN = 2  # times that an article is drawn at most
+SHARED = 1.3  # times as long by which three sizes are trained side by side; assumed
+ARTICLES, LONGEST = 100, 1_024  # articles of a system, tokens of the longest
+REDRAWN = 2  # draws of an article, at most
 STEP_OF_A_LAYER = STEP / 30  # SmolLM2 has 30 layers; six processes at once
 READ_A_SECOND = 69_000  # tokens; measured on one H100 with SmolLM2, pairs of sentences
 LOAD = 3  # seconds to load a network, assumed
 
 
 def weights_of(layers: int, width: int) -> int:
-    """Weights of a network of GPT-2's kind: layers, last norm, embeddings of tokens and places."""
+    """Number of weights of a GPT-2: layers, last norm, embeddings of tokens and positions."""
     layer = 12 * width**2 + 13 * width
     return layers * layer + 2 * width + (VOCABULARY + CONTEXT) * width
 
 
 def training(model: str, beside: bool = False) -> Stage:
-    """Six trainings of a size."""
+    """The stage that trains the ``SYSTEMS`` networks of a size, with its estimated cost."""
     layers, width = SIZES[model]
     weights = weights_of(layers, width)
     tokens = TOKENS * PASSES
-    cost = training_from_nothing(weights, layers, tokens / CONTEXT / BATCH, tokens)
+    updates = tokens / CONTEXT / BATCH
+    cost = training_from_nothing(weights, layers=layers, updates=updates, tokens=tokens)
     for name in ("operations", "moved", "minutes"):
         cost[name] *= SYSTEMS
     cost["minutes"] += SYSTEMS * START / 60
@@ -55,22 +56,22 @@ def training(model: str, beside: bool = False) -> Stage:
 
 
 def small_trainings() -> tuple[Stage, ...]:
-    """Those of the three smaller sizes, side by side, since each waits for its host.
+    """The stages that train the three smaller sizes side by side, since each waits for its host.
 
-    The largest of the three decides when all are finished; the others' minutes are none.
+    The largest of the three decides when all are finished: the others count no minutes.
     """
     large, *smaller = [training(model) for model in list(SIZES)[1:]]
     minutes = large.minutes * SHARED
     stages = [replace(large, minutes=minutes, because=f"{large.because}; {SHARED} times as long")]
     for stage in smaller:
         because = f"{stage.because}; beside the one before"
-        # Floors of a group add up, and so do its minutes.
+        # A group's minutes are summed, so that those of the others are next to none.
         stages.append(replace(stage, minutes=0.1, because=because, beside=True))
     return tuple(stages)
 
 
 def reading(words: str, tokens: float, beside: bool = False) -> Stage:
-    """A reading of texts by every network, at a tenth of the measured speed of surprisal."""
+    """The stage that reads ``tokens`` tokens by every network, with its estimated cost."""
     operations, minutes = 0.0, 0.0
     for layers, width in SIZES.values():
         operations += SYSTEMS * READ_OPERATIONS * weights_of(layers, width) * tokens
@@ -78,12 +79,12 @@ def reading(words: str, tokens: float, beside: bool = False) -> Stage:
     because = f"{tokens:.2g} tokens by {SYSTEMS * len(SIZES)} networks, {LOAD} s to load each"
     because += f" (assumed) and {READ_A_SECOND:,} tokens a second (measured with SmolLM2)"
     if beside:
-        return Stage(words, operations, 0, 0.1, f"{because}; beside the one before", beside=True)
-    return Stage(words, operations, 0, minutes, because)
+        minutes, because = 0.1, f"{because}; beside the one before"
+    return Stage(words, operations=operations, minutes=minutes, because=because, beside=beside)
 
 
 def writing() -> tuple[Stage, ...]:
-    """The articles of every system, six at a time: all sizes of one training after another."""
+    """The stages that write every system's articles, six at a time, seed after seed."""
     stages: list[Stage] = []
     deepest = max(layers for layers, _ in SIZES.values())
     for seed in range(1, SEEDS + 1):
@@ -95,12 +96,18 @@ def writing() -> tuple[Stage, ...]:
                 operations = READ_OPERATIONS * weights * ARTICLES * LONGEST
                 moved = steps * WEIGHT_BYTES * weights
                 # The deepest network of those that share the card decides.
-                step = deepest * STEP_OF_A_LAYER
-                minutes = steps * step / 60 / PROCESSES
-                because = f"a share of {steps} steps of {step * 1e3:.0f} ms, six at once (measured"
-                because += " with 30 layers)"
-                beside = len(stages) % PROCESSES > 0
-                stages.append(Stage(words, operations, moved, minutes, because, beside))
+                step_seconds = deepest * STEP_OF_A_LAYER
+                milliseconds = step_seconds * 1e3
+                because = f"a share of {steps} steps of {milliseconds:.0f} ms, six at once"
+                stage = Stage(
+                    words,
+                    operations=operations,
+                    moved=moved,
+                    minutes=steps * step_seconds / 60 / PROCESSES,
+                    because=f"{because} (measured with 30 layers)",
+                    beside=len(stages) % PROCESSES > 0,
+                )
+                stages.append(stage)
     return tuple(stages)
 
 
@@ -158,7 +165,13 @@ JOB = ScaleJob(
         "score articles coreference",
     ),
     texts={"texts_proposals.tar.xz": "generations/articles/proposals"},
-    brought=Part(BRING, 0, 12.4e6, 0.3, "texts, code and wheels in the call that runs the job"),
+    brought=Part(
+        BRING,
+        operations=0,
+        moved=12.4e6,
+        minutes=0.3,
+        because="texts, code and wheels in the call that runs the job",
+    ),
     weights=False,
     not_tiny=("gpt2_medium", "gpt2_large", "with_titles", "seed_2", "seed_3"),
 )

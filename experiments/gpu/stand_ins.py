@@ -13,13 +13,13 @@ from longform.language_models import tokenizers
 from synthetic_world.corpora import build
 
 SEED = 1234
-PAGES = 24
+PAGES = 24  # of the encyclopedia, of which all texts but captions and the suite are made
 SYMBOLS = 400  # of the tokenizer
-POSITIONS = 256
+POSITIONS = 256  # of the network
 
 
 def write(folder: Path) -> None:
-    """Everything, below a folder, by the names that the scales' ``data.yaml`` give them."""
+    """Write all stand-ins below a folder, at the paths of the scales' ``data.yaml``."""
     from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 
     corpus = build(name="pages", seed=SEED, domain="encyclopedia", documents={"train": PAGES})
@@ -73,7 +73,7 @@ def marked(page: Document) -> str:
 
 
 def proposal(number: int, page: Document) -> str:
-    """A page as a PEP; every fourth is of the year from which SmolLM2 has read none."""
+    """A page as a PEP; every fourth one is of a year of which SmolLM2 has read no text."""
     year = 2025 if number % 4 == 0 else 2010
     lines = [f"PEP: {number}", f"Title: {page.id}", f"Created: 01-Apr-{year}", ""]
     for title, section in zip(("Abstract", "Motivation", "Rationale"), page.sections, strict=False):
@@ -120,7 +120,10 @@ def schemas() -> list[dict[str, Any]]:
 
 
 def claims(pages: list[Document]) -> list[dict[str, str]]:
-    """Two claims for each of two sentences, of which each supports one and refutes the other."""
+    """Rows of Symmetric FEVER: of each page two claims with two sentences each.
+
+    A sentence supports the claim that equals it and refutes the other.
+    """
     rows = []
     for number, page in enumerate(pages):
         first, second = f"{page.id} is old .", f"{page.id} is new ."

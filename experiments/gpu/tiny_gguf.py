@@ -27,13 +27,13 @@ NAMES_IN_A_BLOCK = {
     "post_attention_layernorm.weight": "ffn_norm.weight",
 }
 TIED = "lm_head.weight"
-ROTARY_HEADS = {"attn_q.weight": HEADS, "attn_k.weight": KEYS}
+ROTARY_HEADS = {"attn_q.weight": HEADS, "attn_k.weight": KEYS}  # number of heads
 # llama.cpp's types of tokens.
 NORMAL, CONTROL = 1, 3
 
 
 def write_gguf(path: Path, network: Any, tokenizer: Any) -> None:
-    """Write the file: settings and one vocabulary of byte pairs, then the tensors."""
+    """Write a Llama's settings, its vocabulary of byte pairs and its tensors as a GGUF file."""
     writer = gguf.GGUFWriter(path, "llama")
     for name, value in settings_of(network.config, tokenizer).items():
         getattr(writer, f"add_{name}")(value)
@@ -47,7 +47,7 @@ def write_gguf(path: Path, network: Any, tokenizer: Any) -> None:
 
 
 def settings_of(config: LlamaConfig, tokenizer: Any) -> dict[str, Any]:
-    """What the file says of network and vocabulary, by the names of the writer's methods."""
+    """Settings of network and vocabulary, by the names of the writer's methods (``add_<name>``)."""
     end = tokenizer.eos_token_id
     byte_pairs = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
     vocabulary = byte_pairs["vocab"]
@@ -74,7 +74,10 @@ def settings_of(config: LlamaConfig, tokenizer: Any) -> dict[str, Any]:
 
 
 def converted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
-    """A tensor of transformers by llama.cpp's name; it interleaves the halves of rotary heads."""
+    """llama.cpp's name of a tensor of transformers, and the tensor as llama.cpp has it.
+
+    llama.cpp interleaves the two halves of the rows of each rotary head.
+    """
     if name in NAMES:
         return NAMES[name], array
     _, _, layer, inner = name.split(".", 3)  # model.layers.0.self_attn.q_proj.weight
@@ -87,7 +90,7 @@ def converted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
 
 
 def tiny_llama(tokenizer: Any, positions: int = 64) -> Any:
-    """A network of random weights for a tokenizer and so many positions, with tied embeddings."""
+    """A Llama with random weights and tied embeddings, for a tokenizer and ``positions`` tokens."""
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(tokenizer),

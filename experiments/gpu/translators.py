@@ -12,21 +12,22 @@ from experiments.gpu.scale_job import ScaleJob, Stage, training_from_nothing
 
 LAYERS, WIDTH, INNER, SUBWORDS, POSITIONS = 6, 512, 2_048, 40_000, 1_026
 LENGTHS = 256  # classes of a translation's length
-SEEDS, PASSES, BATCH = 3, 20, 512
+SEEDS, PASSES, BATCH = 3, 20, 512  # trainings, passes over the texts, pairs of an update
 PAIRS, TEST_PAIRS = 72_108, 8_940  # of splits train and test, measured
-# Tokens of a side of split train, and with padding in batches of 512, measured. A side meets its
-# own half of the network alone, so a token of each together meet every weight.
+# Tokens of one language of split train, and the same with padding in batches of 512, measured. Each
+# language passes through its own half of the network, so that a token of both together meets every
+# weight.
 TOKENS, PADDED = 948_663, 2_403_758
 LONGEST = 60  # tokens of the longest translation of a batch, assumed
 # Seconds to fit subwords and number pairs, 30 on one shared core (measured), here on several, and
 # to load and save, assumed.
 START = 25
-# Seconds in which a layer of a decoder gives a batch a token; as SmolLM2's, alone on an H200.
+# Seconds in which a decoder's layer gives each text of a batch a token; as SmolLM2's on an H200.
 STEP_OF_A_LAYER = 0.051 / 30
 
 
 def weights_of(network: str) -> int:
-    """Weights of a translator with the paper's vocabulary; its embedding is its output too."""
+    """Number of weights of a translator with the paper's vocabulary and tied embeddings."""
     attention = 4 * (WIDTH**2 + WIDTH)
     inner = 2 * WIDTH * INNER + INNER + WIDTH
     norm = 2 * WIDTH
@@ -39,10 +40,12 @@ def weights_of(network: str) -> int:
 
 
 def training(network: str) -> Stage:
-    """Three trainings of a translator."""
+    """The stage that trains a translator ``SEEDS`` times, with its estimated cost."""
     weights = weights_of(network)
     updates = PAIRS * PASSES / BATCH
-    cost = training_from_nothing(weights, 2 * LAYERS, updates, PADDED * PASSES)
+    cost = training_from_nothing(
+        weights, layers=2 * LAYERS, updates=updates, tokens=PADDED * PASSES
+    )
     cost["operations"] = LEARN_OPERATIONS * weights * TOKENS * PASSES  # padding left out
     for name in ("operations", "moved", "minutes"):
         cost[name] *= SEEDS
@@ -52,10 +55,10 @@ def training(network: str) -> Stage:
 
 
 def translating(network: str) -> Stage:
-    """The translations of split test by three trainings."""
+    """The stage that translates split test by all trainings, with its estimated cost."""
     weights = weights_of(network)
     tokens = TOKENS * TEST_PAIRS / PAIRS
-    batches = -(-TEST_PAIRS // BATCH)
+    batches = -(-TEST_PAIRS // BATCH)  # rounded up
     steps = batches * LONGEST if network == "autoregressive" else batches
     seconds = steps * LAYERS * STEP_OF_A_LAYER
     minutes = SEEDS * (seconds + START) / 60
@@ -63,7 +66,7 @@ def translating(network: str) -> Stage:
     operations = SEEDS * READ_OPERATIONS * weights * tokens
     moved = SEEDS * steps * WEIGHT_BYTES * weights
     words = f"generate languages languages {network}"
-    return Stage(words, operations, moved, minutes, because)
+    return Stage(words, operations=operations, moved=moved, minutes=minutes, because=because)
 
 
 # What the tiny form overrides of the scale.
@@ -94,6 +97,12 @@ JOB = ScaleJob(
         "score languages code_mixing",
     ),
     texts={"texts_languages.tar.xz": "generations/languages/languages"},
-    brought=Part(BRING, 0, 2.5e6, 0.3, "captions, code and wheels in the call that runs the job"),
+    brought=Part(
+        BRING,
+        operations=0,
+        moved=2.5e6,
+        minutes=0.3,
+        because="captions, code and wheels in the call that runs the job",
+    ),
     weights=False,
 )

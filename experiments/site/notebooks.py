@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 NOTEBOOKS = Path("notebooks")
-SECONDS = 300  # that one cell may take
+SECONDS = 300  # limit for one cell
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class NotebookPage:
     """An executed notebook.
 
     Attributes:
-        script: it was made from, relative to the repository.
+        script: path of the notebook's script, relative to the repository.
         markdown: the page.
         pictures: PNG files by the names that the page links to.
     """
@@ -27,7 +27,7 @@ class NotebookPage:
 
     @property
     def page(self) -> Path:
-        """Where it stands in the site."""
+        """Path of the page in the site."""
         return self.script.with_suffix(".md")
 
 
@@ -38,11 +38,11 @@ def notebook_scripts(root: Path) -> list[Path]:
 
 
 def executed(root: Path, script: Path) -> Any:
-    """A notebook of nbformat with its outputs.
+    """Run a notebook; returns it, in nbformat, with its outputs.
 
     Args:
         root: of the repository, in which its cells run.
-        script: relative to it.
+        script: path of the notebook's script, relative to ``root``.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell fails.
@@ -68,10 +68,9 @@ def notebook_pages(root: Path) -> Sequence[NotebookPage]:
     pages = []
     for script in notebook_scripts(root):
         prefix = script.stem
-        resources = {"unique_key": prefix, "output_files_dir": "."}
-        markdown, resources = MarkdownExporter().from_notebook_node(
-            executed(root, script), resources
-        )
+        names = {"unique_key": prefix, "output_files_dir": "."}  # of pictures: <prefix>_*.png
+        markdown, resources = MarkdownExporter().from_notebook_node(executed(root, script), names)
+        # nbconvert links a picture as ![png](./name); the notebook's title says more than "png".
         title = markdown.split("\n", 1)[0].lstrip("# ")
         markdown = markdown.replace("![png](./", f"![{title}](")
         source = f"\nMade from `{script}`, which runs as a script or opens as a notebook.\n"

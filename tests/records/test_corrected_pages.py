@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments import correct_pages, scoreboards
-from experiments.changed_numbers import claims_of, changes_by_field
+from experiments.changed_numbers import changes_by_field, claims_of
 from experiments.correct_pages import correct_notes, with_old_numbers
 from longform.files.artefacts import read_yaml
 from longform_lab.reporting.claims import read_claim
