@@ -302,13 +302,22 @@ def test_critics_end_with_a_word_a_reason_or_a_failure(capsys):
     def judge_one(one):
         if one.name == "bug":
             raise ValueError("first line\nsecond")
+        if one.name == "long":
+            raise OSError("a" * 199 + "bc")
         if one.name == "empty":
             raise RuntimeError
         if one.name != "a":
             raise BadInput(f"no {one.name}")
         return "word"
 
-    names = [("a", False), ("b", False), ("c", True), ("bug", False), ("empty", False)]
+    names = [
+        ("a", False),
+        ("b", False),
+        ("c", True),
+        ("bug", False),
+        ("empty", False),
+        ("long", False),
+    ]
     critics = [SimpleNamespace(name=name, required=required) for name, required in names]
     results, left_out, failed = judging.run_critics(critics, judge_one)
     assert (results, left_out) == (["word"], (("b", "no b"),))
@@ -316,6 +325,7 @@ def test_critics_end_with_a_word_a_reason_or_a_failure(capsys):
         ("c", "no c"),
         ("bug", "ValueError: first line (traceback on standard error)"),
         ("empty", "RuntimeError:  (traceback on standard error)"),
+        ("long", f"OSError: {'a' * 199}b (traceback on standard error)"),
     )
     assert "ValueError: first line\nsecond" in capsys.readouterr().err
 

@@ -222,7 +222,7 @@ def test_p_values_are_corrected_apart_for_real_text_and_for_pairs():
             for number, p in enumerate(p_values)
         }
 
-    pair = systems.PairResult("0", "1", Comparison(0.0, 0.03, False, 9), 0.0, 1.0, 0.03)
+    pair = systems.PairResult("0", "1", Comparison(0.0, 0.03, False, 9), 0.0, 1.0, 0.5)
     critics = [
         systems.CriticOnSystems(None, None, judged(0.02), (pair,), {}),
         systems.CriticOnSystems(None, None, judged(0.01), (), {}),

@@ -84,10 +84,14 @@ def test_the_validated_delta_stands_with_every_candidates_score():
     expected = {delta: (1 + 4 * delta) / (1 + delta) for delta in (1.0, 0.5)}
     assert dict(critic.validation) == pytest.approx(expected) and critic.delta == 0.5
     assert critic.true_names == () and critic.true_transitions.shape == (0, 0)
-    true = {"section_transitions": np.eye(2), "section_symbol_names": np.array(["u", "v"])}
+    true = {
+        "section_transitions": np.eye(2, dtype=np.int8),
+        "section_symbol_names": np.array(["u", "v"]),
+    }
     gold.arrays.update(true)
     critic = with_validated_delta(SectionOrder, gold, [1.0])
     assert critic.true_names == ("u", "v") and critic.true_transitions.tolist() == [[1, 0], [0, 1]]
+    assert critic.true_transitions.dtype == np.float64
     one_split = titled([("a", "train", [0, 1], [0, 1])])
     refuses("no document of split 'validation'", with_validated_delta, SectionOrder, one_split, [1])
 

@@ -25,6 +25,8 @@ def test_arithmetic_is_left_associative_and_comparisons_are_strict():
     assert truth("(2;%a%) > (2;%b%)", a2=3.0000001, b2=3.0)
     assert truth("(1;%a%) = (1;%b%)", a1=100.0, b1=100.0 + 0.0019)
     assert not truth("(1;%a%) = (1;%b%)", a1=100.0, b1=100.0 + 0.0021)
+    assert truth("0.001 = 0") and truth("0 - 0.001 = 0") and not truth("0.00101 = 0")
+    assert truth("0 - 100.0019 = 0 - 100")
     assert not truth("1 < 2 | 1 < 2 & 2 < 1")
     formula = "[(6;%np_mismatch%)-(6;%np_match%)]+[[(5;%v%)+(6;%v%)]-(5;%np_match%)]>0"
     assert (

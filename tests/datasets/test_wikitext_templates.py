@@ -102,6 +102,7 @@ NUMBERS = {
     "{{val|5|+3|-1|u=m}} {{chem|OH|-}} {{nuclide|aluminum|27}}": "5 +3−1 m OH^− 27Al",
     "{{frac|1|2|3|4}}": "",
     "{{convert|5|km|abbr=on}} {{cvt|5|km|mi}}": "5 km (3.1 mi) 5 km (3.1 mi)",
+    "{{val|1|u=[a.b]}} {{val|2|u=m.<b>s</b>}} {{val|3|u=m.s-1}}": "1 [a.b] 2 m.s 3 m⋅s^−1",
 }
 
 
@@ -373,6 +374,8 @@ CONVERSIONS = {
     "5|by|6|ft|m|abbr=off": "5 by 6 feet (1.5 metres × 1.8 metres)",
     "5|km|mi|disp=or|abbr=on": "5 km or 3.1 mi",
     "5|to|10|mi|km|spell=in": None,
+    "2.5|mi|km|spell=in": None,
+    "100|mi|km|spell=in": None,
     "1|mi|km|spell=On": "One mile (1.6 km)",
     "11|st|4|lb": "11 stone 4 pounds (158 lb; 72 kg)",
     "5|ft|6|in": "5 feet 6 inches (1.68 m)",

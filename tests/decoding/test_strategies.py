@@ -142,6 +142,24 @@ def test_the_best_normalised_sentence_wins_and_an_endless_one_stops():
     assert len(found.tokens) == 12 and not found.ended
 
 
+def test_a_beam_goes_on_behind_the_point_of_an_abbreviation():
+    """Token 2 is a full stop, which ends nothing behind token 1; the prompt ends in 1."""
+    prompt, depth = [0, 1], 4
+    ends = SentenceEnds(ends_at(size=3).table, ends_at(2, size=3).table, ends_at(1, size=3).table)
+    for seed in range(3):
+        network = toy(seed, tokens=3)
+        texts, log_probs = step_log_probs(network, prompt, depth)
+        scores = {}
+        for text, row in zip(texts.tolist(), log_probs.tolist(), strict=True):
+            for length in range(1, depth + 1):
+                if text[length - 1] == 2 and [1, *text][length - 1] != 1:
+                    scores[tuple(text[:length])] = sum(row[:length]) / length
+                    break
+        found = beam_search(network, [prompt], Beam(4 * 3**depth), [depth], ends=ends)[0]
+        assert found.tokens == max(scores, key=scores.get)
+        assert found.score == pytest.approx(max(scores.values()))
+
+
 BEAMS = [
     Beam(1),
     Beam(4),

@@ -8,6 +8,7 @@ from longform.critics.bbscore.bridge import LatentPath, diffusion
 from longform.documents import Predictions, ragged
 from longform.evaluation import grids, sentence_paths
 from longform.evaluation.order_discrimination import order_discrimination
+from longform.evaluation.settings import GridModels
 from longform.statistics.random_streams import generator
 from longform.text.entity_grids import grids_to_predictions
 from longform.text.permutations import ShuffleTask
@@ -67,6 +68,14 @@ def test_a_ranking_grid_stands_beside_the_transitions():
     }
     for models in ({}, {"rankings": {}}):
         refuses("allowed are", grids.shuffle_tasks, train=train, texts=texts, models=models)
+
+
+def test_models_of_grids_are_named_with_the_settings_that_an_entry_has():
+    models = GridModels.model_validate({"ranking": {"lengths": [2]}, "transitions": {}})
+    assert models.named() == {"transitions": {}, "ranking": {"lengths": [2]}}
+    assert GridModels.model_validate({"transitions": {"history": 1}}).named() == {
+        "transitions": {"history": 1}
+    }
 
 
 def test_grids_put_the_human_text_above_a_machines():

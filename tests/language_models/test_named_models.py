@@ -34,6 +34,7 @@ def test_a_gguf_file_is_read_as_the_network_that_was_written(gguf_file):
     path, network, tokenizer = gguf_file
     with named_model(path).opened_folder() as folder:
         words, found = open_language_model(folder)
+    assert not hasattr(found.config, "quantization_config") and not found.training
     ids = torch.tensor([tokenizer("the town lies on a river")["input_ids"]])
     assert words("the town lies on a river")["input_ids"][-3:] == ids[0, -3:].tolist()
     with torch.no_grad():

@@ -257,6 +257,15 @@ def test_losses_equal_their_formulas():
     assert loss < float(likelihood_loss(noise)) - 0.5
 
 
+def test_the_likelihood_loss_is_half_the_log_of_two_variances():
+    """Steps 2 -1 | 1 0 3: (15 - 1 / 2 - 16 / 3) / 3 = 55 / 18; 1 3 2 0 1 1 4 vary by 80 / 49."""
+    paths = [torch.tensor(path)[:, None] for path in ([1.0, 3, 2], [5.0, 9], [0.0, 1, 1, 4])]
+    loss = 0.5 * math.log((55 / 18 + 1e-6 * 80 / 49) / ((1 + 1e-6) * 80 / 49))
+    assert float(likelihood_loss([path.double() for path in paths])) == pytest.approx(
+        loss, rel=1e-9
+    )
+
+
 def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
     sentences = Sentences(np.zeros((25, 2)), [5, 8, 12])
     anchors = torch.arange(25).repeat(200)
@@ -412,6 +421,7 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     assert list(units[0].heads) == ["paper_0", "paper_1", "pinless_0", "pinless_1"]
     assert np.array_equal(units[0].latents, units[0].under("paper_0").latents)
     assert not np.allclose(units[0].latents, units[0].under("paper_1").latents)
+    assert units[0].under("paper_1").heads == {}
     refuses("no head 'linear_0'", units[0].under, "linear_0")
     assert units[0].latents.shape == (6, 8) and units[0].text_ids.tolist() == [0, 1, 2, 0, 1, 2]
     refuses(
@@ -478,6 +488,12 @@ def test_a_network_ranks_what_a_line_cannot_and_fills_missing_features():
     document = np.arange(60) // 5
     held = held_out(document)
     assert held.any() and not set(document[held]) & set(document[~held])
+
+
+@pytest.mark.parametrize(("documents", "count"), [(2, 1), (19, 1), (20, 2)])
+def test_a_tenth_of_the_documents_validates_and_one_at_least(documents, count):
+    assert held_out(np.arange(documents)).sum() == count
+    refuses("1 document with pairs, at least 2", held_out, np.zeros(documents, dtype=np.int64))
 
 
 def test_bad_input_is_named(frozen, tmp_path):

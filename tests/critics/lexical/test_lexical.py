@@ -238,6 +238,7 @@ def test_information_content_counts_every_sense_of_real_nouns_once(taxonomy):
 def test_information_measures_equal_nltks_on_every_pair(tmp_path, monkeypatch):
     nltk = pytest.importorskip("nltk")
     net = Taxonomy(read_wordnet(write_database(tmp_path / "corpora" / "wordnet")))
+    assert net.senses("nothing") == () and net.walk(0) and net == Taxonomy(net.lexicon)
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     theirs = nltk.corpus.reader.WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
     content = net.information_content(COUNTS)

@@ -7,7 +7,7 @@ import pytest
 
 from longform.critics.topics import train
 from longform.critics.topics.model import Progress, TermCounts, TopicModel, TopicSettings
-from longform.critics.topics.own_texts import TOPICS, fitted_model
+from longform.critics.topics.own_texts import TOPICS, fitted_model, topics_of
 from longform.documents import Document, Section
 from longform.errors import ConfigError
 from tests.refusals import refuses
@@ -202,3 +202,12 @@ def test_topics_of_own_texts_are_as_many_as_the_texts_allow(
     fitted_model(texts(*["a"] * count, split="real"), asked, 9)
     assert (given["topics"], given["seed"], given["splits"]) == (topics, 9, {"train"})
     assert given["settings"] == {"em_iterations": 60} and capsys.readouterr().out == ""
+
+
+def test_texts_of_any_split_are_read_as_the_predictions_that_are_named():
+    known = TopicModel(("cedar", "ash"), np.ones((2, 2)) / 2, np.zeros(1), np.eye(1), np.eye(1))
+    documents = [Document(split, split, ()) for split in ("real", "generated")]
+    predictions = topics_of(documents, known, "completion")
+    assert predictions.splits == ("real", "generated")
+    assert "token_span" in predictions.arrays
+    assert "lambda" in topics_of(documents, known).arrays

@@ -117,6 +117,13 @@ def test_the_most_frequent_ngrams_stay_ties_in_lexicographic_order(seed, chunk, 
             )  # absent or overhanging
 
 
+def test_windows_are_yielded_as_soon_as_there_are_enough_to_sort(monkeypatch):
+    monkeypatch.setattr(model, "WINDOWS_PER_CHUNK", 3)
+    texts = [np.array(ids, np.uint64) for ids in ([1, 2, 3], [4], [5, 6], [7, 8, 9, 1], [2, 3])]
+    chunks = [keys.tolist() for keys in model._window_chunks(texts, 2, 10)]
+    assert chunks == [[12, 23, 56], [78, 89, 91], [23]]
+
+
 def test_long_keys_and_missing_lengths():
     text = ["52"] * 11 + [f"{i:02d}" for i in range(53)]
     table = build_ngrams([text], max_duration=11)
