@@ -143,16 +143,16 @@ def test_the_best_normalised_sentence_wins_and_an_endless_one_stops():
 
 
 def test_a_beam_goes_on_behind_the_point_of_an_abbreviation():
-    """Token 2 is a full stop, which ends nothing behind token 1; the prompt ends in 1."""
-    prompt, depth = [0, 1], 4
+    """Token 2 is a full stop, which ends nothing behind token 1."""
+    network, depth = toy(1, tokens=3), 4
     ends = SentenceEnds(ends_at(size=3).table, ends_at(2, size=3).table, ends_at(1, size=3).table)
-    for seed in range(3):
-        network = toy(seed, tokens=3)
+    for last in range(3):
+        prompt = [0, last]
         texts, log_probs = step_log_probs(network, prompt, depth)
         scores = {}
         for text, row in zip(texts.tolist(), log_probs.tolist(), strict=True):
             for length in range(1, depth + 1):
-                if text[length - 1] == 2 and [1, *text][length - 1] != 1:
+                if text[length - 1] == 2 and [last, *text][length - 1] != 1:
                     scores[tuple(text[:length])] = sum(row[:length]) / length
                     break
         found = beam_search(network, [prompt], Beam(4 * 3**depth), [depth], ends=ends)[0]
