@@ -424,7 +424,7 @@ def _boxes(axes: Any, point: Point, pixels: float) -> list[Any]:
     from matplotlib.transforms import Bbox
 
     x, y = point.word.value or 0.0, point.latent.value or 0.0
-    ends = [((x, y), (x, y), MARK)]
+    ends: list[tuple[Any, Any, float]] = [((x, y), (x, y), MARK)]
     for one, low, high in (
         (point.word, (point.word.low, y), (point.word.high, y)),
         (point.latent, (x, point.latent.low), (x, point.latent.high)),
@@ -469,7 +469,7 @@ def _free_place(
                 up * distance * pixels - (1 - up) / 2 * extent.height,
             ]
         )
-        box = Bbox.from_bounds(*corner, extent.width, extent.height).padded(pixels)
+        box = Bbox.from_bounds(corner[0], corner[1], extent.width, extent.height).padded(pixels)
         num_covered = box.count_overlaps(boxes)
         if not (inside.contains(*box.min) and inside.contains(*box.max)):
             num_covered += len(boxes)
