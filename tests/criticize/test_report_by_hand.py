@@ -11,6 +11,7 @@ from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
 from longform.statistics.comparisons import Comparison
 from longform.statistics.estimates import Estimate
+from tests.legible import refuse_bad_letters
 from tests.refusals import refuses
 
 TEXT = Document(
@@ -188,7 +189,9 @@ def test_the_index_lists_critics_failures_and_pages():
 def test_the_index_fits_a_narrow_screen_where_a_table_moves_in_its_box():
     page = report.index(criticism(judged("a")), [])
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
-    assert '<div style="overflow-x: auto"><table>' in page and "</table></div><img" in page
+    box = '<div style="overflow-x: auto">'
+    assert f"{box}<table>" in page and f"</table></div>{box}<img" in page
+    assert "img { max-width: 100%; min-width: 540px; }" in page
 
 
 def test_a_table_has_a_row_for_each_critic_and_each_failure():
@@ -221,7 +224,10 @@ class Axes:
     """Keeps what is drawn."""
 
     def __init__(self):
-        self.drawn, self.xaxis = [], SimpleNamespace(set_major_formatter=lambda form: None)
+        self.drawn, self.locators = [], []
+        self.xaxis = SimpleNamespace(
+            set_major_formatter=lambda form: None, set_major_locator=self.locators.append
+        )
 
     def plot(self, x, y, *form, **looks):
         self.drawn.append((list(x), list(y), looks["color"], looks.get("markerfacecolor")))
@@ -235,8 +241,8 @@ class Axes:
     def set_xscale(self, kind, **more):
         self.scale = (kind, more)
 
-    def set_xlabel(self, label):
-        pass
+    def set_ylim(self, low, high):
+        self.limits = (low, high)
 
 
 def test_the_figure_shows_differences_in_half_widths_from_the_top():
@@ -245,7 +251,8 @@ def test_the_figure_shows_differences_in_half_widths_from_the_top():
     wide = (2.0, 0.0, 4.0)
     alone, none = judged("b", p=0.03, real=wide), judged("c", p=0.05, real=wide)
     found = criticism(judged("a", p=0.001, real=wide), alone, none)
-    report._draw(found, SimpleNamespace(subplots=lambda: axes))
+    labels = []
+    report._draw(found, SimpleNamespace(subplots=lambda: axes, supxlabel=labels.append))
     black, grey = "black", "0.6"
     assert axes.drawn == [
         ([0.75, 1.5], [0, 0], grey, None), ([1.0], [0], grey, "white"),
@@ -253,7 +260,16 @@ def test_the_figure_shows_differences_in_half_widths_from_the_top():
         ([0.75, 1.5], [2, 2], black, None), ([1.0], [2], black, "black"),
     ]  # fmt: skip
     assert axes.band == (-1, 1) and axes.ticks == ([0, 1, 2], ["c", "b", "a"])
+    assert axes.limits == (-0.5, 2.5)
     assert axes.scale == ("symlog", {"linthresh": 1.0})
+    assert [locator.numticks for locator in axes.locators] == [7]
+    assert ["filled: p < 0.017 (corrected)" in label for label in labels] == [True]
+
+
+@pytest.mark.parametrize("made", [(4.0, 3.5, 5.0), (4e12, -3e12, 5e12), (-3e4, -1e5, 2.0)])
+def test_letters_of_the_figure_are_legible_however_far_scores_lie(made):
+    found = criticism(judged("order and repetition", made=made), judged("related nouns (LSA)"))
+    refuse_bad_letters(lambda canvas: report._draw(found, canvas), (6.5, 1.9))
 
 
 def test_a_saved_report_has_every_number_and_names_its_files(tmp_path, monkeypatch):

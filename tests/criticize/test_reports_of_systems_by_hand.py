@@ -20,6 +20,7 @@ from longform.criticize.systems import (
 from longform.datasets.own_texts import Texts
 from longform.statistics.comparisons import Comparison
 from longform.statistics.estimates import Estimate
+from tests.legible import refuse_bad_letters
 
 
 def estimate(value=2.0, low=1.0, high=3.0, units=25, excluded=0):
@@ -182,8 +183,10 @@ class Axes:
     """Keeps what is drawn."""
 
     def __init__(self):
-        self.drawn, self.forms = [], []
-        self.xaxis = SimpleNamespace(set_major_formatter=self.forms.append)
+        self.drawn, self.forms, self.locators = [], [], []
+        self.xaxis = SimpleNamespace(
+            set_major_formatter=self.forms.append, set_major_locator=self.locators.append
+        )
 
     def plot(self, x, y, *form, **looks):
         self.drawn.append((x, y, looks["color"], looks.get("markerfacecolor")))
@@ -198,16 +201,17 @@ class Axes:
     def set_xscale(self, kind, **more):
         self.scale = kind, more
 
-    def set_xlabel(self, label):
-        pass
+    def set_ylim(self, low, high):
+        self.limits = low, high
 
 
 def test_systems_are_drawn_below_each_other_on_the_line_of_their_critic():
     """Of two systems one stands 0.15 above the critic's line and the other as far below it."""
     wide = estimate(2.0, 0.0, 4.0)  # a half width of two
-    axes, legends = Axes(), []
+    axes, legends, labels = Axes(), [], []
     canvas = SimpleNamespace(
         subplots=lambda: axes,
+        supxlabel=labels.append,
         legend=lambda dots, names, **more: legends.append((dots, names, more)),
     )
     systems_report._drawing(found(critic("a", real=wide), critic("b", real=wide)))(canvas)
@@ -222,8 +226,41 @@ def test_systems_are_drawn_below_each_other_on_the_line_of_their_critic():
         assert (x_drawn, y_drawn) == (pytest.approx(x), pytest.approx(y)) and drawn == looks
     assert axes.drawn[8:] == [([], [], first, None), ([], [], second, None)]
     assert axes.band == (-1, 1) and axes.ticks == ([0, 1], ["b", "a"])
+    assert axes.limits == (-0.5, 1.5) and [one.numticks for one in axes.locators] == [7]
+    assert ["in half widths" in label for label in labels] == [True]
     assert axes.scale == ("symlog", {"linthresh": 1.0}) and axes.forms == ["{x:g}"]
     assert legends == [([9, 10], ["m", "_n"], {"loc": "outside upper center", "ncols": 2})]
+
+
+@pytest.mark.parametrize(
+    ("systems", "columns", "lines"),
+    [
+        (["m"], 1, 1),
+        (["m"] * 5, 4, 2),
+        (["x" * 16] * 4, 4, 1),  # 1.62 inches each
+        (["x" * 17] * 4, 3, 2),  # 1.69 inches each: four do not fit in 6.5
+        (["x" * 60, "y"], 1, 2),
+        (["x" * 61, "y"], 1, 4),  # a name in two lines, which the other's row has too
+    ],
+)
+def test_a_legend_has_as_many_columns_as_fit(systems, columns, lines):
+    legend = systems_report._legend(systems)
+    assert (legend.columns, legend.lines) == (columns, lines)
+    assert [name.replace("\n", "") for name in legend.names] == systems
+
+
+def test_more_systems_than_colours_differ_by_their_marks():
+    looks = [systems_report._look(number) for number in range(40)]
+    assert len(set(looks)) == 40 and looks[10] == (looks[0][0], "s")
+
+
+def test_letters_of_the_figure_are_legible_with_long_names_and_far_scores():
+    named = {}
+    for number, name in enumerate(("gpt2-medium-finetuned-on-wiki", "x" * 70, "a")):
+        named[name] = system((-1e3) ** (number + 1), 0.01, 0.01)
+    one = CriticOnSystems(critic("order and repetition").panel, estimate(), named, (), {})
+    drawn = SimpleNamespace(results=(one, one), systems=named)
+    refuse_bad_letters(systems_report._drawing(drawn), (6.5, 2.9))
 
 
 def test_a_table_as_html_has_its_questions_as_titles():

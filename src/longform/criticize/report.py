@@ -48,7 +48,7 @@ _STYLE = (
     "mark { background: none; border-bottom: 3px solid; } table { border-collapse: collapse; }\n"
     "td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ddd; } "
     "b { font-weight: 600; } a { color: inherit; }\n"
-    "img { max-width: 100%; } "
+    "img { max-width: 100%; min-width: 540px; } "  # a narrow screen moves along it
     "@media (max-width: 30em) { td, th { padding: .2em; font-size: 12px; } }\n"
 )
 _HOW_MARKED = (
@@ -405,7 +405,7 @@ def index(criticism: "Criticism", links: Sequence[tuple[str, str]]) -> str:
         rows.append(f"<tr><td>{cells}</td></tr>")
     # 2. All in one page; on a narrow screen a table moves in a box of its own.
     table = f'<div style="overflow-x: auto"><table>{"".join(rows)}</table></div>'
-    figure = '<img src="results.png" alt="critics" width="650">' if criticism.results else ""
+    figure = html_figure("critics") if criticism.results else ""
     page_items = []
     for file, title in links:
         page_items.append(f'<li><a href="{escape(file)}">{escape(title)}</a></li>')
@@ -414,6 +414,15 @@ def index(criticism: "Criticism", links: Sequence[tuple[str, str]]) -> str:
         f"{html_list(notes(criticism))}<h2>Texts</h2><ul>{''.join(page_items)}</ul>"
     )
     return html_page("longform criticize", body)
+
+
+def html_figure(alternative: str) -> str:
+    """The report's figure, in a box of its own on a narrow screen, where its letters stay legible.
+
+    ``alternative`` says what it shows, as HTML.
+    """
+    image = f'<img src="results.png" alt="{alternative}" width="650">'
+    return f'<div style="overflow-x: auto">{image}</div>'
 
 
 def html_list(lines: Iterable[str]) -> str:
@@ -434,6 +443,7 @@ def html_page(title: str, body: str) -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
+TICKS = 7  # ours: at most, of the scale of a figure
 RECORD = "results.json"
 SO_FAR = "results.jsonl"  # each critic's result, written as it is done
 MAKER = "longform criticize"
@@ -544,15 +554,30 @@ def _draw(criticism: "Criticism", canvas: Any) -> None:
         axes.plot([low, high], [row, row], color=colour, linewidth=1.5)
         axes.plot([middle], [row], "o", color=colour, markerfacecolor=face)
     # 2. The band of real text, and what the marks mean.
-    axes.axvspan(-1, 1, color="0.9", zorder=0)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_xlabel(
+    beside_band(axes, names)
+    canvas.supxlabel(
         "generated minus real, in half widths of the real texts' 95 % interval (grey band;\n"
         "of the generated texts' where real ones do not vary)\n"
         f"filled: p < {criticism.level:.2g} (corrected); black: p < 0.05 alone; "
         "grey: no difference"
     )
+
+
+def beside_band(axes: Any, names: Sequence[str]) -> None:
+    """Draw real text's band from -1 to 1, name a row for each critic, and set the scale.
+
+    The scale is linear in the band and logarithmic beyond, with so few ticks that their labels have
+    room.
+    """
+    from matplotlib.ticker import SymmetricalLogLocator
+
+    axes.axvspan(-1, 1, color="0.9", zorder=0)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(-0.5, len(names) - 0.5)
     axes.set_xscale("symlog", linthresh=1.0)
+    locator = SymmetricalLogLocator(base=10.0, linthresh=1.0)
+    locator.set_params(numticks=TICKS)
+    axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter("{x:g}")
 
 

@@ -3,9 +3,12 @@
 Tables of scores, ranks and pairs, one figure, one page.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from longform import __version__
@@ -15,9 +18,11 @@ from longform.criticize.report import (
     FEW,
     MAKER,
     SIGNIFICANT,
+    beside_band,
     cell,
     check,
     half_width,
+    html_figure,
     html_list,
     html_page,
     keep_results_so_far,
@@ -38,6 +43,10 @@ from longform.files.artefacts import atomic_write
 from longform.statistics.estimates import Estimate
 from longform.tables import TEXT_COLOURS, Cell, Figure, markdown_table, short, write_rows
 
+WIDTH = 6.5  # inches, of the figure
+LONGEST_NAME = 60  # ours: letters in a line of the legend
+MARK_WIDTH, LETTER_WIDTH = 0.5, 0.07  # inches, in the legend
+MARKS = "os^D"  # of systems
 MORE_PAIRS = 40  # ours: most pairs that a table shows; the CSV beside it has all
 Rows = list[list[Any]]
 PAIR_COLUMNS = ("critic", "first", "second", "difference", "low", "high", "p", "p_corrected")
@@ -211,7 +220,8 @@ def save(criticism: SystemsCriticism, folder: Path | str) -> Path:
     with atomic_write(folder.resolve()) as partial:
         partial.mkdir(parents=True)
         if criticism.results:
-            size = (6.5, 1.2 + 0.45 * len(criticism.results))  # inches
+            height = 1.05 + 0.15 * _legend(list(criticism.systems)).lines
+            size = (WIDTH, height + 0.45 * len(criticism.results))  # inches
             figure = Figure("", _cells(criticism), _drawing(criticism), size)
             figure.save(partial, "results")
         (partial / "results.md").write_text(markdown(criticism), encoding="utf-8")
@@ -286,38 +296,36 @@ def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
             half = _half_width(critic)
             for number, name in enumerate(names):
                 height = row + 0.6 * (0.5 - (number + 0.5) / len(names))
-                colour = TEXT_COLOURS[number % len(TEXT_COLOURS)]
                 _draw_system(
                     axes,
                     critic.systems[name],
                     real=critic.real.value,
                     half_width=half,
                     height=height,
-                    colour=colour,
+                    number=number,
                 )
         # 2. The band of real text, and what the marks mean.
-        axes.axvspan(-1, 1, color="0.9", zorder=0)
-        axes.set_yticks(range(len(labels)), labels)
-        axes.set_xlabel(
+        beside_band(axes, labels)
+        canvas.supxlabel(
             "system minus real text, in half widths of real text's 95 % interval (grey band)\n"
             "filled: differs from real text (p < .05, corrected)"
         )
-        axes.set_xscale("symlog", linthresh=1.0)
-        axes.xaxis.set_major_formatter("{x:g}")
         # 3. The legend, from empty plots: matplotlib leaves out labels of plots that begin with an
         # underscore, as a system's name may.
         dots = []
         for number in range(len(names)):
-            dots += axes.plot([], [], "o", color=TEXT_COLOURS[number % len(TEXT_COLOURS)])
-        canvas.legend(dots, names, loc="outside upper center", ncols=min(4, len(names)))
+            colour, mark = _look(number)
+            dots += axes.plot([], [], mark, color=colour)
+        legend = _legend(names)
+        canvas.legend(dots, legend.names, loc="outside upper center", ncols=legend.columns)
 
     return draw
 
 
 def _draw_system(
-    axes: Any, result: SystemResult, real: float, half_width: float, height: float, colour: str
+    axes: Any, result: SystemResult, real: float, half_width: float, height: float, number: int
 ) -> None:
-    """Draw a system's interval and its middle.
+    """Draw the interval and the middle of the system of that number.
 
     On the axis ``real`` (real text's score) is zero and ``half_width`` (of its interval) is 1.
     """
@@ -325,9 +333,46 @@ def _draw_system(
     low, middle, high = (
         (value - real) / half_width for value in (estimate.low, estimate.value, estimate.high)
     )
+    colour, mark = _look(number)
     face = colour if result.corrected_p < SIGNIFICANT else "white"
     axes.plot([low, high], [height, height], color=colour, linewidth=1.2)
-    axes.plot([middle], [height], "o", color=colour, markerfacecolor=face, markersize=4)
+    axes.plot([middle], [height], mark, color=colour, markerfacecolor=face, markersize=4)
+
+
+def _look(number: int) -> tuple[str, str]:
+    """Colour and mark of the system of that number; a mark serves as many as there are colours."""
+    round_of_colours, colour = divmod(number, len(TEXT_COLOURS))
+    return TEXT_COLOURS[colour], MARKS[round_of_colours % len(MARKS)]
+
+
+@dataclass(frozen=True)
+class Legend:
+    """The names of systems above the figure.
+
+    Attributes:
+        names: long ones in several lines.
+        columns: how many stand side by side.
+        lines: of text that they take.
+    """
+
+    names: Sequence[str]
+    columns: int
+    lines: int
+
+
+def _legend(systems: Sequence[str]) -> Legend:
+    """As many columns of names as have room in the figure's width, four at most."""
+    names = []
+    longest = 1
+    most_lines = 1
+    for system in systems:
+        lines = wrap(system, LONGEST_NAME) or [system]
+        longest = max(longest, *map(len, lines))
+        most_lines = max(most_lines, len(lines))
+        names.append("\n".join(lines))
+    columns = int(WIDTH / (MARK_WIDTH + LETTER_WIDTH * longest))
+    columns = max(1, min(columns, 4, len(names)))
+    return Legend(names, columns, most_lines * math.ceil(len(names) / columns))
 
 
 def _half_width(critic: CriticOnSystems) -> float:
@@ -343,7 +388,7 @@ def _page(criticism: SystemsCriticism) -> str:
     questions = {critic.panel.name: critic.panel.question for critic in criticism.results}
     parts = [f"<h1>{counted(len(criticism.systems), 'system')} against real texts</h1>"]
     if criticism.results:
-        parts.append('<img src="results.png" alt="each system against real text, by critic">')
+        parts.append(html_figure("each system against real text, by critic"))
     for caption, rows in tables(criticism):
         parts.append(f"<h2>{escape(caption)}</h2>{_html_table(_shown(rows), questions)}")
     parts.append(html_list(notes(criticism)))
