@@ -131,7 +131,7 @@ def measure(*, num_tokens: int, rounds: int, shape: tuple[int, int, int]) -> dic
 
 
 def main() -> None:
-    """Two shapes; ``--json`` writes the result beside the other measurements."""
+    """Measure two shapes of networks; ``--json`` writes the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)

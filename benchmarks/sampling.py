@@ -190,7 +190,7 @@ def floors(network: GPT2LMHeadModel) -> dict[str, float]:
 
 
 def measure(calls: int, rounds: int, batches: Sequence[int]) -> dict[str, Any]:
-    """All sides, their ratios to the peer, floors and predictions."""
+    """Tokens a second of all sides, with their ratios to the peer, floors and predictions."""
     # The network, and the referee that decides draws which float32 cannot.
     network = make_network()
     rng = torch.Generator().manual_seed(1)

@@ -219,6 +219,9 @@ def rivals() -> Iterator[tuple[str, Splitter | None, str]]:
             yield name, None, f"not measured: {package} is not installed"
 
 
+# Each of these makes a splitter, or raises ImportError where its package is not installed.
+
+
 def _pysbd() -> Splitter:
     import pysbd
 

@@ -209,7 +209,7 @@ def over_features(items: Sequence[Item], seeds: Sequence[int]) -> list[dict[str,
 
 
 def main() -> None:
-    """Three splits; numbers only."""
+    """Train and judge each kind of model on all splits; write their numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--json", action="store_true")

@@ -271,10 +271,7 @@ def summed(results: list[Result]) -> list[Result]:
 
 
 def speed_ratio(programs: list[Result]) -> float | None:
-    """How many times faster than the original ours is, in processor seconds.
-
-    None where the original did not run.
-    """
+    """The original's processor seconds per iteration over ours; None where it did not run."""
     seconds = {row["program"]: row.get("cpu_seconds_per_iteration") for row in programs}
     if "original" not in seconds:
         return None

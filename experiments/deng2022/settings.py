@@ -66,7 +66,7 @@ class TableResolvers(Exhibit):
 
 
 class Ngrams(Exhibit):
-    """5-grams that a record lists under ``kind``, and what it says of each.
+    """5-grams of one of the lists in a record, with their numbers.
 
     Tables 6, 15, 16 and 17.
     """
@@ -113,10 +113,7 @@ class Table15(Exhibit):
 
 
 class Figure5(Exhibit):
-    """The worst article's beginning with its chain below it.
-
-    Each symbol stands there with its log probability.
-    """
+    """The beginning of the worst article, above its chain of mentions with log probabilities."""
 
     def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.mentions import figure_5, models_with_articles
@@ -313,10 +310,7 @@ class FigureLatentOverWord(Exhibit):
 
 
 class Table10(Exhibit):
-    """The most probable words of each language of the mixture.
-
-    Beside them stands which synthetic language they belong to.
-    """
+    """The most probable words of each language of the mixture, and their synthetic language."""
 
     def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import table_10
@@ -325,10 +319,7 @@ class Table10(Exhibit):
 
 
 class Figure7(Exhibit):
-    """Mixes of languages of sentences on the simplex, one panel per system.
-
-    The dispersion stands there as a number.
-    """
+    """Mixtures of languages of sentences on the simplex, a panel a system, with the dispersion."""
 
     def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.deng2022.report.topics import figure_7
@@ -346,9 +337,9 @@ class Table12(Exhibit):
 
 
 class Figure4(Exhibit):
-    """P(z_m | z_{m-1}) of a model less that of real text, improbable transitions framed.
+    """P(z_m | z_{m-1}) of a model minus that of real text, for the most common titles.
 
-    On the most common titles.
+    Improbable transitions are framed.
     """
 
     def draw(self, inputs: "ReportInputs") -> Sheet:

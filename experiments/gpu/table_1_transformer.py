@@ -421,6 +421,7 @@ class Study:
 
     @property
     def title(self) -> str:
+        """The name of the run in reports."""
         return f"{self.run.name}, seed {self.run.seed}"
 
     def train(self) -> bool:

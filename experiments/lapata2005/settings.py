@@ -24,9 +24,9 @@ class Correlations(Exhibit):
 
 
 class MetaEvaluation(Exhibit):
-    """Every scorer against people's mean marks, turned so that higher is better.
+    """Correlations of every scorer with people's mean marks; higher is better in all rows.
 
-    A note says who goes with them better than whom.
+    A note lists the scorers that correlate better than others.
     """
 
     def draw(self, inputs: "ReportInputs") -> Sheet:

@@ -50,9 +50,9 @@ class Example:
     """One prefix with a text of each decoder.
 
     Attributes:
-        why: what picked it.
+        why: the rule that chose the prefix.
         prefix: the page's title and its first sentence.
-        texts: by decoder.
+        texts: checked text of each decoder.
     """
 
     why: str
@@ -63,7 +63,7 @@ class Example:
 def texts_by_page(
     generations: Sequence[CheckedGeneration],
 ) -> dict[str, dict[str, CheckedGeneration]]:
-    """Of each page, by id, the first text of each decoder of ``DECODERS``."""
+    """The first text of each decoder of ``DECODERS``, by page (in the order of ids) and decoder."""
     pages: dict[str, dict[str, CheckedGeneration]] = {}
     for text in sorted(generations, key=lambda generation: generation.unit_id):
         if text.setting in DECODERS:
@@ -72,7 +72,7 @@ def texts_by_page(
 
 
 def num_different(text: CheckedGeneration) -> int:
-    """Different sentences among the checked ones."""
+    """Number of different sentences among the checked ones."""
     return len(set(text.column("same_as").tolist()))
 
 
@@ -118,12 +118,7 @@ def evidence_text(evidence: Evidence, pages: Pages) -> str:
 
 
 def verdict_text(text: CheckedGeneration, number: int) -> str:
-    """The checker's verdict on a sentence, and what the pages state where that is otherwise.
-
-    Args:
-        text: what was checked.
-        number: of the sentence, from zero.
-    """
+    """The checker's verdict on sentence ``number``, from 0, and the true one where it differs."""
     verdict = text.checks.labels[number]
     if text.truth is None or text.truth.labels[number] == verdict:
         return VERDICTS[verdict]

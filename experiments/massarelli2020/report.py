@@ -523,7 +523,7 @@ def _scatter(
 def _legend(
     canvas: Any, kinds: Sequence[str], inputs: ReportInputs, hues: Mapping[str, str]
 ) -> None:
-    """Draw the legend of the strategies' marks below all panels."""
+    """Draw a legend of the marks of strategies (``kinds``), in their ``hues``, below all panels."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -707,7 +707,7 @@ def figure_5(inputs: ReportInputs) -> Figure:
 
 
 def _draw_delays(canvas: Any, curves: Sequence[Curve], delays: Sequence[float]) -> None:
-    """A line for each curve, a little beside the others, and a hollow mark at the right."""
+    """Draw a line for each curve, a little beside the others, and its hollow mark at the right."""
     axes = canvas.subplots()
     for number, curve in enumerate(curves):
         shift = 0.1 * (number - (len(curves) - 1) / 2)

@@ -25,10 +25,7 @@ class Table1(Exhibit):
 
 
 class Table3(Exhibit):
-    """What validation chooses by USPG, strategy by strategy, over the whole grid.
-
-    Beside it stand the settings of the paper's choice.
-    """
+    """All decoders of the sweep; each strategy's best by USPG and the paper's choice are marked."""
 
     papers_choice: list[dict[str, Any]] = parameter("The decoders that the paper chose.")
 
@@ -39,10 +36,7 @@ class Table3(Exhibit):
 
 
 class Table4(Exhibit):
-    """Counts of sentences by decoder on validation prefixes.
-
-    They are by rules, where the paper has spaCy's parser.
-    """
+    """Features of sentences by decoder on validation prefixes, by rules, not spaCy's parser."""
 
     def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import table_4
@@ -63,10 +57,7 @@ class Checker(Exhibit):
 
 
 class Table2(Exhibit):
-    """What the paper's annotators say, exact repeats counted here, and what ours say.
-
-    Ours are there with ``answers``.
-    """
+    """Labels by the paper's annotators, by ours (with ``answers``), and exact repeats."""
 
     answers: str | None = parameter(
         "A CSV file of our annotators' answers; without one, repeats alone are counted.", None
@@ -103,7 +94,7 @@ class Figure3(Exhibit):
 
 
 class Figure4(Exhibit):
-    """Pearson correlation of what a sentence is like with whether it is supported, and verified."""
+    """Pearson correlations of sentences' features with being supported, and with being verified."""
 
     def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.massarelli2020.report import figure_4

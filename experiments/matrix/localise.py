@@ -143,6 +143,7 @@ def _persons() -> Panel:
     spans: dict[str, list[tuple[int, int]]] = {}
 
     def read_mentions(documents: Sequence[Document]) -> list[Any]:
+        # By recency alone: subjects are not preferred.
         predictions = rules.read(documents=documents, splits=SPLITS, subject=0)
         rows = predictions.ragged("span")
         for document, row in zip(in_splits(documents, SPLITS), rows, strict=True):

@@ -205,7 +205,7 @@ def rocs(inputs: ReportInputs, what: str, where: Mapping[str, Any], column: str)
 def _draw_rocs(
     canvas: Any, inputs: ReportInputs, curves: Results, column: str, across: int
 ) -> None:
-    """A panel for each encoder.
+    """Draw the curves, a panel for each encoder.
 
     Args:
         canvas: of the figure.
@@ -290,7 +290,7 @@ def figure_6(inputs: ReportInputs) -> Figure:
 
 
 def _draw_distances(canvas: Any, scaled: np.ndarray, names: Sequence[str]) -> None:
-    """Distances as colours and numbers.
+    """Draw distances as colours and numbers.
 
     Args:
         canvas: of the figure.
@@ -345,7 +345,7 @@ def figure_7(inputs: ReportInputs) -> Figure:
 def _draw_paths(
     canvas: Any, inputs: ReportInputs, human: Record, writers: Sequence[Record], across: int
 ) -> None:
-    """Mean paths with their intervals, the human one in grey in every panel."""
+    """Draw mean paths with their intervals, the human one in grey in every panel."""
     grid = panels(canvas, len(writers), across, sharex=True, sharey=True)
     for axes, writer in zip(grid, writers, strict=True):
         for record, colour in ((human, "0.45"), (writer, COLOURS[0])):

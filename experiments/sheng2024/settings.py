@@ -49,9 +49,9 @@ class Length(Exhibit):
 
 
 class Accuracies(Exhibit):
-    """Scorers by tasks or writers, in percent (Tables 2 to 6).
+    """Accuracies in percent: scorers by tasks or writers (Tables 2 to 6).
 
-    Printed rows that none of ours stands beside are among them.
+    The paper's scorers that we do not have are shown with their printed numbers.
     """
 
     caption: str = parameter("The table's heading.")
@@ -68,10 +68,7 @@ class Accuracies(Exhibit):
 
 
 class Rocs(Exhibit):
-    """ROC curves: a panel for each encoder, a stroke for each task or writer.
-
-    The area is that under the very curve that is drawn.
-    """
+    """ROC curves with their areas: a panel an encoder, a line style a task or writer."""
 
     what: str = parameter("The figure's heading.")
     where: dict[str, Any] = parameter("Fields of the records that are shown.")
@@ -108,10 +105,7 @@ class Figure7(Exhibit):
 
 
 class Figure9(Exhibit):
-    """Area under the ROC curve over the diffusion variance.
-
-    Pairwise accuracy, which cannot move, is the control.
-    """
+    """Area under the ROC curve by diffusion variance; pairwise accuracy, the control, is constant."""
 
     def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import figure_9

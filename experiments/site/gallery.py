@@ -60,10 +60,12 @@ def exhibit_page(run: Run, exhibit: Exhibit) -> Path:
 
 
 def _name(run: Run) -> str:
+    """The name of a run in paths."""
     return run.scale or "default_study"
 
 
 def _title(run: Run) -> str:
+    """The name of a run in headings."""
     return f"Scale {run.scale}" if run.scale else "Default study"
 
 

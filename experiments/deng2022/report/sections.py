@@ -216,7 +216,7 @@ def _draw_line(
 
 
 def parameters(data: Path, record: Record) -> int:
-    """How many numbers the checkpoint of a record's system holds, by its file's header.
+    """Number of weights in the checkpoint of a record's system, by the file's header.
 
     A file of safetensors begins with the header's length in bytes (8 bytes, little-endian) and the
     header, which has the shape of each tensor.
@@ -318,7 +318,7 @@ def _statistics(folder: Path) -> Any:
 
 
 def _printed_statistics(inputs: ReportInputs, corpus: str) -> dict[Any, float]:
-    """What the paper prints of a corpus, by our name of the fact, such as ``table_11.train``."""
+    """The paper's numbers of a corpus, by our name of the fact, such as ``table_11.train``."""
     printed = {}
     for number in inputs.expected.numbers:
         if number.table != "table_11" or number.value is None:
@@ -341,10 +341,10 @@ class Bin:
     """Sections of which a title classifier is about equally certain.
 
     Attributes:
-        low, high: its ends, shares of certainty.
-        sections: how many there are.
-        confidence: the sum of certainties.
-        correct: how many have the right title.
+        low, high: its ends, probabilities of the predicted title.
+        sections: number of sections.
+        confidence: sum of these probabilities.
+        correct: number of sections whose predicted title is right.
     """
 
     low: float
@@ -355,16 +355,16 @@ class Bin:
 
     @property
     def share(self) -> float:
-        """Of correct titles."""
+        """The share of sections whose predicted title is right."""
         return self.correct / self.sections
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's, of the share."""
+        """Wilson's 95 % interval of the share."""
         return wilson(self.correct, self.sections)
 
     def cell(self, row: str) -> Cell:
-        """Its numbers in a row of the CSV."""
+        """The share with its interval as a cell of a row of the CSV."""
         column = f"accuracy in ({self.low:.2f}, {self.high:.2f}]"
         return Cell(row, column, self.share, *self.interval, int(self.sections))
 
