@@ -127,7 +127,7 @@ def other_lines(documents: list[Mentions], grids: list[Grid]) -> dict[str, float
 
 
 def main() -> None:
-    """Measure, print, and write where asked."""
+    """Print the seconds of all lines, and write them with ``--json``."""
     parser = argparse.ArgumentParser(description=__doc__)
     wordnet = "folder of the Princeton WordNet's data.noun; the planted net if not given"
     parser.add_argument("--wordnet", type=Path, help=wordnet)

@@ -154,6 +154,7 @@ class AtWork:
 
     @property
     def _own(self) -> Path:
+        """The file of this process."""
         return self.folder / str(os.getpid())
 
     def others(self) -> list[str]:
@@ -179,6 +180,7 @@ def _is_running(process: int) -> bool:
 
 
 def _short(value: Any) -> str:
+    """A value of a report's row as it is printed."""
     return f"{value:.4g}" if isinstance(value, float) else json.dumps(value)
 
 

@@ -92,7 +92,7 @@ def writing() -> tuple[Stage, ...]:
             weights = weights_of(layers, width)
             for titles in TITLES:
                 words = f"generate articles proposals {model} --only {model}-{titles}-seed_{seed}"
-                steps = LONGEST * REDRAWN
+                steps = LONGEST * REDRAWN  # at most
                 operations = READ_OPERATIONS * weights * ARTICLES * LONGEST
                 moved = steps * WEIGHT_BYTES * weights
                 # The deepest network of those that share the card decides.

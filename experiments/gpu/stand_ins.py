@@ -112,7 +112,7 @@ def schemas() -> list[dict[str, Any]]:
         for number, word in enumerate(("small", "large")):
             sentence = f"The {first} does not fit into the {second} because [MASK] is {word}."
             candidates = [f"the {second}", f"the {first}"]
-            if number:
+            if number:  # the right candidate is always the first
                 candidates.reverse()
             row = {"sentence": sentence, "mask": "[MASK]", "candidates": candidates, "correct": 0}
             rows.append({"id": len(rows), **row})

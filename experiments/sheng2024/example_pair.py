@@ -86,7 +86,7 @@ def text_of(document: Document) -> str:
 
 
 def main() -> None:
-    """Print the pair."""
+    """Print the middle pair of test documents, each text with its score."""
     parser = argparse.ArgumentParser()
     parser.add_argument("corpus")
     parser.add_argument("source")

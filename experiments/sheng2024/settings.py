@@ -105,7 +105,7 @@ class Figure7(Exhibit):
 
 
 class Figure9(Exhibit):
-    """Area under the ROC curve by diffusion variance; pairwise accuracy, the control, is constant."""
+    """Area under the ROC curve by diffusion variance, and pairwise accuracy, which is constant."""
 
     def draw(self, inputs: "ReportInputs") -> Sheet:
         from experiments.sheng2024.report import figure_9

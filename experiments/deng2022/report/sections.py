@@ -122,7 +122,7 @@ def figure_sizes(inputs: ReportInputs) -> Figure:
 def _draw_size_panels(
     canvas: Any, inputs: ReportInputs, columns: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """A panel for each perplexity, word PPL and then Latent PPL.
+    """Draw a panel for each perplexity, word PPL and then Latent PPL.
 
     Args:
         canvas: of the figure.
