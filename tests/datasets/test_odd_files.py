@@ -1,12 +1,13 @@
 """What published files hold that no example shows: nested parts, repeated names, broken lines, several documents in one file."""
 
 import csv
+import gzip
 import json
 
 import pytest
 
 from longform.datasets import fever, scientific, wikisection
-from longform.datasets.coreference import read_conll, read_gap
+from longform.datasets.coreference import read_brackets, read_conll, read_gap, read_re_mentions
 from longform.datasets.text_files import gcdc, hanna, parallel, summeval
 from longform.documents import Document, Section
 from longform.errors import InputError
@@ -168,6 +169,16 @@ def test_mentions_that_are_opened_or_closed_alone_are_named_by_line(tmp_path, co
     refuses(sentence, read_conll, tmp_path / "a.conll")
 
 
+def test_only_lines_that_are_no_row_are_comments():
+    rows = ["#a\t0\t0\tAnn\tx\t(1)", "# a b c d e", "#a\t0\t1\tslept\tx\t-"]
+    assert read_brackets(rows, "a")[0] == [["Ann", "slept"]]
+
+
+def test_a_conll_file_without_a_token_is_refused(tmp_path):
+    (tmp_path / "a.conll").write_text("# nothing\n#end document\n")
+    refuses("no row with a token", read_conll, tmp_path / "a.conll")
+
+
 GAP = (
     "ID",
     "Text",
@@ -196,6 +207,13 @@ def test_gap_labels_are_true_or_false_and_ids_its_own(tmp_path):
         True,
         False,
     ]
+    packed = tmp_path / "G.TSV.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert [pair.antecedent for pair in read_re_mentions(packed)] == ["Ann"]
+    # Both names are hers, and the second alone stands in the sentence before.
+    text = path.read_text("utf-8").replace("Ann met Bea. She", "Ann. By Bea. She")
+    path.write_text(text.replace("FALSE\tu", "TRUE\tu"), "utf-8")
+    assert read_re_mentions(path)[0].antecedent == "Bea"
     for label in ("1", "", "maybe"):
         refuses(
             r"g\.tsv:3: A-coref is .*allowed are TRUE and FALSE", read_gap, gap(path, "TRUE", label)
@@ -260,7 +278,7 @@ def evidence(corpus):
 def test_evidence_stands_at_the_line_number_that_is_written(tmp_path):
     pages(
         tmp_path,
-        ("P", "0\tFirst .\n1\tBroken\nhere .\tlink\n2\tThird .\n4\tFifth ."),
+        ("P", "0\tFirst .\r\n1\tBroken\nhere .\tlink\n2\tThird .\n4\tFifth ."),
         ("P", "0\tAgain ."),
     )
     places = [(1, 1), (2, 2), (3, 4), (4, 9), (5, -1)]
@@ -309,3 +327,5 @@ def test_evidence_of_another_shape_is_refused_by_its_line(tmp_path, sets):
         tmp_path / "c.jsonl", {"id": 1, "label": "SUPPORTS", "claim": "x", "evidence": sets}
     )
     refuses(r"c\.jsonl:1.*evidence", lambda: list(fever.read_claims(path)))
+    lines(path, {"id": 1, "label": "SUPPORTS", "claim": ""})
+    refuses("beside a claim", lambda: list(fever.read_claims(path)))

@@ -63,9 +63,14 @@ def test_mmax2_spans_are_mentions_of_the_sentence_that_holds_them(tmp_path):
     whole = [("word_1..word_3", "set_1"), ("word_5..word_5", "set_1")]
     assert c.read_arrau(arrau(tmp_path, whole))[0].antecedent == "Ann slept ."
     refuses("names no word of d_words.xml", c.read_arrau, arrau(tmp_path, [("word_9", "s")]))
+    backwards = [("word_3..word_1", "s")]
+    refuses("ends before it begins", c.read_arrau, arrau(tmp_path, backwards))
     (tmp_path / "markables/d_coref_level.xml").unlink()
     refuses("has no d_coref_level.xml", c.read_arrau, tmp_path)
     refuses("no .*_words.xml below it", c.read_arrau, tmp_path / "markables")
+    words = arrau(tmp_path, spans) / "Basedata/d_words.xml"
+    words.write_text(words.read_text().replace("word_2", "word_1"))
+    refuses("two words have the id 'word_1'", c.read_arrau, tmp_path)
 
 
 def suite(conditions, *predictions, name="s"):

@@ -289,3 +289,21 @@ def test_all_systems_are_checked_and_what_was_stopped_is_taken_up(out, monkeypat
     assert found.facts["set_aside"] == {"a": [("line 3", "no word in it")]}
     plan = verifying.plan_verification(systems, "p", judge="j")
     assert plan == "j on p"
+
+
+def test_pages_are_named_by_title_or_file_and_those_of_one_title_are_one(tmp_path, capsys):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "Dr._No_(film).txt").write_text("Dr. No is a film. It is old.")
+    (tmp_path / "b" / "Dr. No (film).txt").write_text("It has a sequel.")
+    one_page = ["Dr. No is a film.", "It is old.", "It has a sequel."]
+    assert list(verifying._pages_of(tmp_path)) == [("Dr. No (film)", one_page)]
+    rows = tmp_path / "pages.jsonl"
+    rows.write_text('{"id": "St. Louis", "text": "A city."}\n{"text": "A town."}\n')
+    assert list(verifying._pages_of(rows)) == [("St. Louis", ["A city."])]
+    assert "1 page without a title, by which" in capsys.readouterr().err
+    rows.write_text('{"text": "A town."}\n')
+    refuses("1 page without a title", list, verifying._pages_of(rows))
+
+
+def test_a_verification_of_no_system_is_refused():
+    refuses("no texts; give those of at least one system", verifying.verify, {}, "p", judge="j")

@@ -14,7 +14,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from longform.errors import InputError, counted
-from longform.files.opening import existing_file, numbered_rows, text_lines, whole_number, xml_root
+from longform.files.opening import (
+    PACKINGS,
+    existing_file,
+    numbered_rows,
+    text_lines,
+    whole_number,
+    xml_root,
+)
 from longform.text.nouns import WORDS
 from longform.text.sentences import sentences
 
@@ -35,6 +42,8 @@ PRONOUNS = POSSESSIVE | {"he", "him", "she", "it", "they", "them"}
 # words that cannot stand for an antecedent
 NAMELESS = PRONOUNS | set(WORDS["other_pronouns"].split())
 NOT_OWNED = frozenset(WORDS["not_owned"].split())  # "her" before one of these owns nothing
+
+GAP_FILES = tuple(f".tsv{packing}" for packing in PACKINGS)
 
 Span = tuple[int, int]  # start and end, half-open, in characters (of ARRAU in words)
 Token = tuple[int, int]  # (sentence, position of the token in it), both from 0
@@ -174,7 +183,8 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
     The token stands in the fourth column, coreference brackets such as ``(3|4)`` in the last. A
     document ends at ``#begin document``, ``#end document``, ``# newdoc``, and where the first two
     columns (document and part) change. Chains are named within it alone: from the second document
-    on ``3`` becomes ``2/3``, ``3/3`` and so on. A blank line ends a sentence.
+    on ``3`` becomes ``2/3``, ``3/3`` and so on. A blank line ends a sentence; a comment, a
+    line from ``#`` on that is no row between tabs, does not.
 
     Args:
         lines: of a file.
@@ -193,7 +203,11 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
     document = 0
     for number, line in enumerate(lines, 1):
         place_of_row = f"{where}:{number}"
-        fields = [] if line.startswith("#") else _columns(line)
+        is_boundary = _BOUNDARY.match(line) is not None
+        is_comment = line.startswith("#") and line.count("\t") < 4
+        if is_comment and not is_boundary:
+            continue
+        fields = [] if is_comment else _columns(line)
         if fields and len(fields) < 5:
             raise InputError(
                 f"{place_of_row}: {counted(len(fields), 'column')}, at least five are needed; "
@@ -201,7 +215,7 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
             )
         # 1. What ends here.
         has_other_name = bool(fields) and name not in (None, (fields[0], fields[1]))
-        document_ends = has_other_name or _BOUNDARY.match(line) is not None
+        document_ends = has_other_name or is_boundary
         if document_ends:
             mentions.extend(brackets.closed())
             brackets, name = _Brackets(), None
@@ -313,7 +327,7 @@ def read_re_mentions(path: Path) -> list[ReMention]:
 
     Raises InputError: absent, or of another form.
     """
-    if path.suffix == ".tsv":
+    if path.name.lower().endswith(GAP_FILES):
         pairs = list[ReMention]()
         for item in read_gap(path):
             pairs.extend(_gap_re_mentions(item))
@@ -335,10 +349,10 @@ def _gap_re_mentions(item: GapItem) -> Iterator[ReMention]:
     coreferent = [name for name, label in zip(item.names, item.labels, strict=True) if label]
     if not coreferent or item.text[start:end].lower() not in PRONOUNS:
         return
-    name_start, name_end = coreferent[0]
     for before, here in itertools.pairwise(sentences(item.text)):
-        name_is_before = before[0] <= name_start < before[1]
-        if name_is_before and here[0] <= start < here[1]:
+        names_before = [name for name in coreferent if before[0] <= name[0] < before[1]]
+        if names_before and here[0] <= start < here[1]:
+            name_start, name_end = names_before[0]
             yield ReMention(
                 source=item.id,
                 first=item.text[before[0] : before[1]],
@@ -350,8 +364,13 @@ def _gap_re_mentions(item: GapItem) -> Iterator[ReMention]:
 
 
 def read_conll(path: Path) -> list[ReMention]:
-    """The re-mentions of a CoNLL-2012 file. Raises InputError: see :func:`read_brackets`."""
+    """The re-mentions of a CoNLL-2012 file.
+
+    Raises InputError: no token in it, or see :func:`read_brackets`.
+    """
     texts, mentions = read_brackets(text_lines(path), str(path))
+    if not texts:
+        raise InputError(f"{path}: no row with a token in it; fetch the file again")
     return pairs_from_chains(path.stem, texts, mentions)
 
 
@@ -377,7 +396,12 @@ def _arrau_document(folder: Path, words_file: Path) -> list[ReMention]:
     """The re-mentions of the document with these words; ``folder`` has its other files."""
     # 1. Its words, and where each stands.
     name = words_file.name.removesuffix("_words.xml")
-    tokens = {word.get("id", ""): (word.text or "") for word in xml_root(words_file)}
+    tokens: dict[str, str] = {}
+    for word in xml_root(words_file):
+        identity = word.get("id", "")
+        if identity in tokens:
+            raise InputError(f"{words_file}: two words have the id {identity!r}; rename one")
+        tokens[identity] = word.text or ""
     index = {identity: number for number, identity in enumerate(tokens)}
     words = list(tokens.values())
     # 2. Its sentences, as spans of words.
@@ -419,7 +443,8 @@ def _arrau_span(
 ) -> Span:
     """``word_3..word_7`` or ``word_3`` as (first word, last word + 1).
 
-    Raises InputError: a word that is not there; ``file`` names it, ``words`` lacks it.
+    Raises InputError: a word that is not there (``file`` names it, ``words`` lacks it), or one that
+        stands before the first.
     """
     span = markable.get("span", "")
     first, _, last = span.split(",")[0].partition("..")
@@ -428,4 +453,6 @@ def _arrau_span(
         raise InputError(
             f"{file}: span {span!r:.60} names no word of {words.name}; copy the corpus whole"
         )
+    if index[last] < index[first]:
+        raise InputError(f"{file}: span {span!r:.60} ends before it begins; fix it")
     return index[first], index[last] + 1

@@ -387,7 +387,7 @@ def _claim_head(record: Mapping[str, Any], where: str) -> tuple[str, str, str]:
     Raises InputError: one of them is missing or of another kind.
     """
     label, text = record.get("label"), record.get("claim")
-    if not isinstance(label, str) or label not in LABELS or not isinstance(text, str):
+    if not isinstance(label, str) or label not in LABELS or not isinstance(text, str) or not text:
         raise InputError(
             f"{where}: label {short_repr(label)}; allowed are {sorted(LABELS)} beside a claim"
         )
@@ -454,7 +454,7 @@ def _numbered_lines(text: str, where: str) -> list[str]:
     Raises InputError: text stands before the first number.
     """
     # 1. The number with which each row begins, -1 for none, and the last row of each number.
-    rows = text.split("\n")
+    rows = [row.removesuffix("\r") for row in text.split("\n")]
     numbers = []
     last_row = {}
     for index, row in enumerate(rows):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from longform import extras
@@ -24,7 +24,15 @@ from longform.critics.verifiability.score import (
     SupportedPerGeneration,
     SupportedPerVerified,
 )
-from longform.datasets.own_texts import Texts, documents_from, read_texts, set_aside_note
+from longform.datasets.fever import title_of
+from longform.datasets.own_texts import (
+    SUFFIXES,
+    Texts,
+    documents_from,
+    is_named_by_place,
+    read_texts,
+    set_aside_note,
+)
 from longform.documents import Document
 from longform.errors import ConfigError, InputError, counted
 from longform.files.artefacts import (
@@ -270,6 +278,8 @@ Rows = list[dict[str, Any]]
 def _systems(texts: Any) -> dict[str, Texts]:
     """Read the texts of each system; without names the only system is called ``texts``."""
     sources = texts if isinstance(texts, Mapping) else {"texts": texts}
+    if not sources:
+        raise InputError("verify: no texts; give those of at least one system")
     systems = {}
     for name, source in sources.items():
         if isinstance(source, str | Path):
@@ -372,20 +382,45 @@ def _pages_of(source: Path) -> Iterator[tuple[str, Sequence[str]]]:
     """Title and sentences of each page.
 
     Args:
-        source: FEVER's folder, or a file or folder of texts, each of which is a page.
+        source: FEVER's folder, or a file or folder of texts, each of which is a page; texts of one
+            title are one.
+
+    Raises InputError: no text has a title.
     """
     from longform.datasets.fever import pages_in
 
     if (source / "wiki-pages").is_dir():
         yield from pages_in(source)
         return
+    # 1. Texts by title.
     texts = read_texts(source)
     if texts.set_aside:
         print(set_aside_note("pages", texts.set_aside), file=sys.stderr)
+    pages: dict[str, list[str]] = {}
+    num_untitled = 0
     for document in texts.documents:
-        title = document.sections[0].title or Path(document.id).stem
+        title = document.sections[0].title or _title_of_name(document.id)
+        if not title:
+            num_untitled += 1
+            continue
         sentences = map(str.strip, SPLITTERS[SPLITTER](document.text))
-        yield title, [" ".join(sentence.split()) for sentence in sentences if sentence]
+        lines = [" ".join(sentence.split()) for sentence in sentences if sentence]
+        pages.setdefault(title, []).extend(lines)
+    # 2. What has no title.
+    untitled = f"{counted(num_untitled, 'page')} without a title, by which pages are looked up"
+    if not pages:
+        raise InputError(f"{source}: {untitled}; give each a title")
+    if num_untitled:
+        print(f"{untitled}, left out", file=sys.stderr)
+    yield from pages.items()
+
+
+def _title_of_name(name: str) -> str:
+    """A page's title from its file or id, with blanks for ``_``; empty of an id by place."""
+    if is_named_by_place(name):
+        return ""
+    path = PurePosixPath(name)
+    return title_of(path.stem if path.suffix.lower() in SUFFIXES else name)
 
 
 def _plan(systems: Systems, checker: "Checker", judge: str) -> VerificationPlan:

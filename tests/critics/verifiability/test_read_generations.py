@@ -221,6 +221,8 @@ def test_claims_are_the_first_five_sentences_with_titles_for_pronouns():
     assert [claim.pronouns for claim in made] == [1, 0, 1] and not any(
         claim.named for claim in made
     )
+    untitled = reading.claims_of("It lies. The town is old.", "", split)
+    assert [claim.text for claim in untitled] == ["It lies.", "The town is old."]
     fifty = " ".join(["word"] * 49) + "."
     made = reading.claims_of(f"{fifty} more {fifty}", "Ulm", split)
     assert [claim.verifiable for claim in made] == [True, False]

@@ -438,14 +438,17 @@ def claims_of(text: str, title: str, split: Callable[[str], Sequence[str]]) -> l
 
     Args:
         text: an empty one has no claims.
-        title: replaces opening pronouns, and opening nouns with their determiner.
+        title: replaces opening pronouns, and opening nouns with their determiner; if empty, both
+            stay.
         split: gives the sentences of a text.
     """
     sentences = list(filter(None, map(str.strip, split(text))))
     claims = []
     for sentence in sentences[:SENTENCES]:
-        resolved, replaced = replace_pronoun(sentence, title)
-        renamed = replace_determiner(resolved, title)
+        resolved, replaced, renamed = sentence, 0, None
+        if title:
+            resolved, replaced = replace_pronoun(sentence, title)
+            renamed = replace_determiner(resolved, title)
         claim = Claim(
             text=renamed or resolved,
             source=sentence,

@@ -19,7 +19,7 @@ from longform.statistics.signatures import READING  # of fields that signatures 
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.text.sentences import SPLITTERS
 
-SPLITTER = "full_stops"  # how texts of one's own are split into sentences
+SPLITTER = "rules"  # how texts of one's own are split into sentences
 
 
 def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
