@@ -157,6 +157,17 @@ def test_the_device_path_counts_what_the_compiled_one_counts(squeeze):
     assert (there.tokens, there.lost) == (here.tokens, here.lost) and here.lost >= 1
 
 
+def test_the_device_path_scans_sound_texts_by_itself(monkeypatch):
+    """Where its two directions disagree the compiled scan repeats a text, which would hide a wrong one."""
+    model, texts = random_case(0, dtype="float32")
+
+    def again(*_):
+        raise AssertionError("scanned again")
+
+    monkeypatch.setattr(compiled, "scan_in_float64", again)
+    assert expectation(model, encoded(model, texts), ON_TORCH).lost == 0
+
+
 @pytest.mark.parametrize("plan", [Plan(4), Plan(3, min_count=0.5), Plan(4, growth=((2, 2),))])
 def test_the_device_path_fits_the_model_of_the_compiled_one(plan):
     here, there = (
