@@ -187,9 +187,11 @@ def encoding(sentences: int = 30) -> dict[str, Any]:
             return head(torch.from_numpy(encoder.encode(pieces))).numpy().astype(np.float64)
 
     def encode_once() -> np.ndarray:
+        """Features of all shuffles, from latents of sentences that are encoded once."""
         return features.sums(path(latents(texts)), orders)
 
     def reencode() -> np.ndarray:
+        """The same features, each shuffle's sentences being encoded again."""
         sums = []
         for order in orders:
             unit = path(latents([texts[i] for i in order]))

@@ -62,10 +62,12 @@ def sides(
     rngs = [generator("delayed beam search", 0, row) for row in range(len(rows))]
 
     def delayed_beams() -> torch.Tensor:
+        """Our search; token 0, the end of text, is banned."""
         continuations = delayed(model, rows, settings, num_tokens, rngs, ends, [0])
         return torch.cat([prompts, torch.tensor(continuations)], dim=1)
 
     def beams() -> torch.Tensor:
+        """Beam search of transformers; no prompt is padded."""
         return model.generate(
             prompts,
             attention_mask=torch.ones_like(prompts),

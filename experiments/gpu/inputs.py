@@ -65,6 +65,7 @@ IMPORT_NAMES = {
     "pillow": "PIL",
     "markdown-it-py": "markdown_it",
 }  # of packages, where it is not their own
+# A wheel has one of these tags; pip takes any of them.
 PLATFORMS = (
     "manylinux_2_28_x86_64",
     "manylinux_2_27_x86_64",
@@ -205,7 +206,7 @@ def input_bytes(job: str) -> int:
 
 
 def wheel_names() -> dict[str, str]:
-    """Pinned requirements of ``wheels.txt`` by import name."""
+    """Requirements of ``wheels.txt``, such as ``minicons==0.3.39``, by the package's import name."""
     pins = {}
     for line in WHEELS.read_text(encoding="utf-8").splitlines():
         pin = line.split("#")[0].strip()
@@ -229,7 +230,8 @@ def download(folder: Path) -> None:
     command += ["--implementation", "cp", "--dest", str(folder)]
     for platform in PLATFORMS:
         command += ["--platform", platform]
-    process = subprocess.run([*command, *wheel_names().values()], capture_output=True, text=True)
+    requirements = wheel_names().values()
+    process = subprocess.run([*command, *requirements], capture_output=True, text=True)
     if process.returncode:
         messages = process.stderr.strip().splitlines() or ["no message"]
         raise BadInput(

@@ -21,7 +21,7 @@ CORRECTED = {**LATENT, "variant": "corrected", "system": "data"}
 
 
 def derived(results: Results) -> Iterator[Record]:
-    """Every number that follows from the records of the paper's critics."""
+    """Yield a record for each number that follows from the records of the paper's critics."""
     for record in select(results, LATENT):
         yield from share_records(record)
     for record in select(results, BLAMED):
@@ -34,7 +34,7 @@ def derived(results: Results) -> Iterator[Record]:
 
 
 def _parse_rates(record: Record) -> Iterator[Record]:
-    """The share of generated texts that the oracle reads (section 3); none without texts."""
+    """Yield the share of generated texts that the oracle reads (section 3), if there are any."""
     num_read = record.units or 0
     num_texts = num_read + (record.excluded or 0)
     if num_texts:
@@ -44,10 +44,10 @@ def _parse_rates(record: Record) -> Iterator[Record]:
 
 
 def _appendix_a(results: Results) -> Iterator[Record]:
-    """Numbers of appendix A.
+    """Yield the numbers of appendix A.
 
-    The exact value under the critic, the sum of the terms, the distance of a set's own chain to the
-    prior.
+    The exact Latent PPL under the critic, the log evidence a transition, and the distance of a
+    set's own chain to the prior, in nats.
     """
     # 1. The exact value.
     for record in select(results, CORRECTED):

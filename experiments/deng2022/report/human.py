@@ -23,7 +23,7 @@ COLUMNS = {
     "MAUVE": {"critic": "mauve", "metric": "mauve"},
 }
 COLUMNS |= {"Latent PPL": {"critic": "section_order", "metric": "latent_ppl"}, "Human": HUMAN}
-# A low perplexity should go with a high share.
+# Signs that make each measure larger for better text.
 TOWARDS_GOOD = {"PPL": -1.0, "MAUVE": 1.0, "Latent PPL": -1.0}
 FEWEST_SYSTEMS = 3  # below which no correlation is given
 MOST = 30  # organisations that Table 18 shows
@@ -66,9 +66,9 @@ System = tuple[Any, Any, Any]  # name, titles and seed
 
 
 def correlation_records(results: Results) -> Iterator[Record]:
-    """Pearson's r of each measure with the human share over systems, by corpus.
+    """Yield Pearson's r of each measure with the human share over systems, by corpus.
 
-    It is signed so that agreement is positive.
+    Its sign is such that agreement is positive.
     """
     for (corpus,), people in select(results, HUMAN).groups("corpus").items():
         shares = _values_by_system(people)
@@ -114,7 +114,7 @@ def table_18(inputs: ReportInputs) -> Table:
             counts[chain] += number
             count = exact(" → ".join(chain), system, number, "count")
             by_system.setdefault(chain, []).append(count)
-    # 2. The most common ones.
+    # 2. The most common ones; equal counts in the order of their titles.
     ranked = sorted(counts, key=lambda chain: (-counts[chain], chain))[:MOST]
     cells = []
     for chain in ranked:
@@ -137,9 +137,9 @@ def table_18(inputs: ReportInputs) -> Table:
 
 
 def expected_share_records(results: Results) -> Iterator[Record]:
-    """The share that simulated annotators should call coherent, and the share that they do.
+    """Yield the share that simulated annotators should call coherent, and the share that they do.
 
-    The latter with Wilson's interval, one trial a judgement.
+    The latter has Wilson's interval, one trial a judgement.
     """
     for record in select(results, HUMAN):
         details = record.details

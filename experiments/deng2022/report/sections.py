@@ -148,7 +148,7 @@ def _draw_size_panels(
 
 
 def _draw_sizes(axes: Any, inputs: ReportInputs, records: Results) -> None:
-    """A perplexity over sizes: a line for each corpus and setting of titles, real text dotted.
+    """Draw a perplexity over sizes: a line a corpus and setting of titles, real text dotted.
 
     Args:
         axes: of the panel.
@@ -194,13 +194,13 @@ def _draw_line(
     shift: float,
     look: Mapping[str, Any],
 ) -> None:
-    """Means over seeds with their intervals, on the scale of perplexities, in order of size.
+    """Draw means over seeds with their intervals, on the scale of perplexities, by size.
 
     Args:
         axes: of the panel.
         records: of one corpus and setting of titles.
         sizes: of networks, by system, in thousands of parameters.
-        shift: times which a size is the place of its point.
+        shift: factor from a size to the position of its point.
         look: how matplotlib draws the line.
     """
     points = {}
@@ -308,7 +308,7 @@ def table_11(inputs: ReportInputs) -> Table:
 
 
 def _statistics(folder: Path) -> Any:
-    """The statistics of a corpus whose facts have none."""
+    """Table 11's statistics of a corpus, counted anew because its facts have none."""
     documents = read_documents(folder / "documents.jsonl")
     lengths = []
     for document in documents:

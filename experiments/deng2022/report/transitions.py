@@ -32,7 +32,7 @@ SHARES = {
 
 @dataclass(frozen=True)
 class Transition:
-    """How often one title followed another, and the critic's probability of that."""
+    """Number of times that one title followed another, and the critic's probability of that."""
 
     earlier: str
     later: str
@@ -46,7 +46,7 @@ class Transition:
 
     @property
     def name(self) -> str:
-        """``earlier → later``."""
+        """Both titles, as ``earlier → later``."""
         return f"{self.earlier} → {self.later}"
 
 
@@ -148,7 +148,7 @@ def figure_4(inputs: ReportInputs) -> Figure:
     model = inputs.select(LATENT).one()
     real_steps = transitions(inputs.select(LATENT, system="data", titles=None).one())
     model_steps = transitions(model)
-    # 1. The most common titles of both, and the differences between them.
+    # 1. The titles that both visit most often, and the differences between them.
     visits: Counter[str] = Counter()
     probability: dict[Edge, float] = {}
     for step in (*real_steps, *model_steps):
@@ -215,7 +215,7 @@ def _share(edge: Edge, steps: Sequence[Transition]) -> tuple[float, float, float
             trials += step.count
             if step.later == later:
                 hits += step.count
-    if not trials:
+    if not trials:  # never visited: nothing is known of the share
         return 0.0, 0.0, 1.0, 0
     return hits / trials, *wilson(hits, trials), trials
 
