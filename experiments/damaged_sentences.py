@@ -242,6 +242,7 @@ def _words_before(text: str, spans: Sequence[Span], number: int, limit: int) -> 
     None if no word parts the two: then a loss could not be told from the other's. ``limit`` is the
     character at which the line starts.
     """
+    # Backwards; templates that show nothing are skipped.
     end, shown = spans[number].start, ""
     for span in reversed(spans[:number]):
         if span.end <= limit:
@@ -258,6 +259,7 @@ def _words_after(text: str, spans: Sequence[Span], number: int, limit: int) -> l
 
     As :func:`_words_before`, with the end of the line as ``limit``.
     """
+    # Templates that show nothing are skipped.
     start, shown = spans[number].end, ""
     for span in spans[number + 1 :]:
         if span.start >= limit:

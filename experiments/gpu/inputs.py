@@ -206,7 +206,7 @@ def input_bytes(job: str) -> int:
 
 
 def wheel_names() -> dict[str, str]:
-    """Requirements of ``wheels.txt``, such as ``minicons==0.3.39``, by the package's import name."""
+    """Requirements of ``wheels.txt``, as ``minicons==0.3.39``, by the package's import name."""
     pins = {}
     for line in WHEELS.read_text(encoding="utf-8").splitlines():
         pin = line.split("#")[0].strip()

@@ -62,7 +62,13 @@ class Recipe:
 
 
 class Rows:
-    """Texts as rows of token ids on a device, padded to the longest."""
+    """Texts as rows of token ids on a device, padded to the longest.
+
+    Attributes:
+        ids: token ids, int64 (texts, tokens).
+        lengths: number of tokens of each text, (texts,), on the host.
+        sizes: the same on the device.
+    """
 
     def __init__(self, rows: Sequence[Sequence[int]], device: torch.device) -> None:
         self.lengths = np.array([len(row) for row in rows])

@@ -213,7 +213,7 @@ def _note(mark: Mark) -> str:
 
 
 def drawn_article(title: str, text: str, marks: Sequence[Mark]) -> Drawing:
-    """A drawing of the first ``LINES`` lines of an article with its mentions.
+    """A drawing of an article's first ``LINES`` lines with its mentions, and its size in inches.
 
     Mentions are coloured by entity and improbable symbols circled.
     """
