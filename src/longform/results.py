@@ -105,6 +105,8 @@ NEEDED = tuple(
 )
 IDENTIFYING = NAMES[: NAMES.index("value")]  # fields that say what was measured
 NUMBERS = ("severity", "value", "low", "high", "reference", "difference", "p_value")
+COUNTS = ("seed", "units", "excluded")
+TRUTHS = ("titles", "paired")
 
 
 class Results(tuple[Record, ...]):
@@ -236,17 +238,49 @@ def _records_in(path: Path) -> list[Record]:
             raise BadInput(f"{path}: not a list of records; {AGAIN}")
     # 2. Each with the fields that it needs, and with numbers where numbers belong.
     for entry in content:
-        missing = [name for name in NEEDED if name not in entry]
-        if missing:
-            raise ArtefactError(f"{path}: a record lacks {missing}; {AGAIN}")
-        wrong = [name for name in NUMBERS if not isinstance(entry.get(name), int | float | None)]
-        if wrong:
-            raise ArtefactError(f"{path}: {wrong} are no numbers in a record; {AGAIN}")
+        fault = fault_of(entry)
+        if fault:
+            raise ArtefactError(f"{path}: a record {fault}; {AGAIN}")
     # 3. Numbers that agree with each other.
     try:
         return [Record(**entry) for entry in content]
     except BadInput as error:
         raise ArtefactError(f"{path}: {error}; {AGAIN}") from error
+
+
+def fault_of(entry: Mapping[str, Any]) -> str:
+    """What is wrong with a stored record, in words; empty where nothing is.
+
+    Args:
+        entry: its fields, all of them fields of :class:`Record`.
+    """
+    # 1. Its fields, one by one.
+    missing = [name for name in NEEDED if name not in entry]
+    if missing:
+        return f"lacks {missing}"
+    wrong = [name for name, value in entry.items() if not _is_of_its_kind(name, value)]
+    if wrong:
+        return f"has values of another kind for {wrong}"
+    # 2. Fields that limit each other.
+    p_value, low, high = (entry.get(name) for name in ("p_value", "low", "high"))
+    if p_value is not None and not 0 <= p_value <= 1:
+        return f"has the p-value {p_value:g}"
+    if low is not None and high is not None and low > high:
+        return f"has an interval from {low:g} to {high:g}"
+    return ""
+
+
+def _is_of_its_kind(name: str, value: Any) -> bool:
+    """Whether a value fits the type of a record's field; nan fits none."""
+    kind: Any = str
+    if name in (*NUMBERS, *COUNTS, *TRUTHS):
+        if value is None:
+            return True
+        kind = bool if name in TRUTHS else int if name in COUNTS else int | float
+    elif name == "details":
+        kind = Mapping
+    # In Python truths are whole numbers; here they are not.
+    return isinstance(value, kind) and isinstance(value, bool) == (kind is bool) and value == value
 
 
 def rounded(value: Any) -> Any:

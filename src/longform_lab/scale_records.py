@@ -20,7 +20,7 @@ from typing import Any
 from longform.errors import InputError
 from longform.files.artefacts import atomic_write, read_json
 from longform.files.opening import numbered_rows
-from longform.results import NAMES, Record, Results
+from longform.results import COUNTS, NAMES, NUMBERS, TRUTHS, Record, Results, fault_of
 
 FILE = "records.csv.gz"
 SCORES = "scores"
@@ -48,9 +48,6 @@ KEPT_OF_METRIC = {
     "latent_ppl": (TRANSITIONS,),
     "ngram_attribution": ("rare", "gap", "low", "high"),
 }
-NUMBERS = ("severity", "value", "low", "high", "reference", "difference", "p_value")
-COUNTS = ("seed", "units", "excluded")
-TRUTHS = ("titles", "paired")
 Raw = dict[str, Any]  # a record as JSON has it: fields that differ from their defaults
 
 
@@ -117,7 +114,7 @@ def raw_scale_records(path: Path) -> dict[str, list[Raw]]:
     Fields with their default value are left out.
 
     Raises:
-        InputError: there is no such file, a column is missing, or a cell has a wrong type.
+        InputError: there is no such file, a column is missing, or a cell has a wrong type or value.
     """
     records: dict[str, list[Raw]] = {}
     for where, line in numbered_rows(path, COLUMNS):
@@ -125,6 +122,9 @@ def raw_scale_records(path: Path) -> dict[str, list[Raw]]:
             record = {name: _value(name, line[name]) for name in NAMES if line[name]}
         except ValueError as error:
             raise InputError(f"{where}: {error}; keep the scale's results again") from error
+        fault = fault_of(record)
+        if fault:
+            raise InputError(f"{where}: the record {fault}; keep the scale's results again")
         records.setdefault(line[SCORES], []).append(record)
     return records
 
@@ -146,7 +146,12 @@ def scale_results(path: Path, *names: str) -> Results:
     Args:
         path: the file.
         names: of score files; without any, all are read.
+
+    Raises InputError: as :func:`raw_scale_records`, or there is no such score file.
     """
     files = raw_scale_records(path)
+    absent = sorted(set(names) - files.keys())
+    if absent:
+        raise InputError(f"{path}: no score file {absent[0]!r}; there are {sorted(files)}")
     chosen = names or tuple(files)
-    return Results(Record(**record) for name in chosen for record in files.get(name, []))
+    return Results(Record(**record) for name in chosen for record in files[name])

@@ -150,6 +150,8 @@ def _link_to_twin(root: Path, twin: Path, target: Path) -> str:
 def drop_unmeasured(ledger: Path) -> None:
     """Remove the lines of printed numbers that a run did not measure from its ledger."""
     lines = rows(ledger, ("ours",))
+    if not lines:
+        return
     header = list(lines[0])
     measured = [list(line.values()) for line in lines if line["ours"]]
     with atomic_write(ledger) as partial, partial.open("w", encoding="utf-8", newline="") as file:

@@ -1,6 +1,7 @@
 """Documents, predictions and records by themselves: what they hold, hand on and refuse."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -252,6 +253,25 @@ def test_records_are_written_a_line_each_and_read_from_files_and_folders(tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"value": True}, "['value']"),
+        ({"value": math.nan}, "['value']"),
+        ({"units": 12.5}, "['units']"),
+        ({"titles": 3}, "['titles']"),
+        ({"system": None}, "['system']"),
+        ({"details": [1]}, "['details']"),
+        ({"p_value": 1.5}, "p-value 1.5"),
+        ({"low": 0.9, "high": 0.1}, "interval from 0.9 to 0.1"),
+        ({"value": math.inf, "titles": None, "units": 3, "p_value": 1}, ""),
+    ],
+)
+def test_a_stored_record_has_values_of_its_fields_kinds(fields, fault):
+    found = results.fault_of({"critic": "c", "metric": "m", **fields})
+    assert fault in found and bool(found) == bool(fault)
+
+
+@pytest.mark.parametrize(
     ("content", "kind", "sentence"),
     [
         ({}, BadInput, "not a list of records"),
@@ -259,7 +279,7 @@ def test_records_are_written_a_line_each_and_read_from_files_and_folders(tmp_pat
         ([{"critic": "c", "metric": "m", "colour": 1}], BadInput, "not a list of records"),
         ([{"metric": "m"}], ArtefactError, "a record lacks \\['critic'\\]"),
         ([{"critic": "c"}], ArtefactError, "a record lacks \\['metric'\\]"),
-        ([{"critic": "c", "metric": "m", "value": "1"}], ArtefactError, "\\['value'\\] are no numbers"),
+        ([{"critic": "c", "metric": "m", "value": "1"}], ArtefactError, "another kind for \\['value'\\]"),
         ([{"critic": "c", "metric": "m", "value": 2, "reference": 1, "difference": 3}], ArtefactError, "value minus reference; run"),
     ],
 )  # fmt: skip

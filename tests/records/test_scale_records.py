@@ -48,6 +48,7 @@ def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
         critic="d"
     ).value == float("inf")
     assert [record.critic for record in scale_results(packed, "suites/two")] == ["d"]
+    refuses("no score file 'three'", scale_results, packed, "three")
 
 
 def test_equal_records_give_equal_packed_bytes(tmp_path):
@@ -65,6 +66,8 @@ def test_a_damaged_file_of_records_is_named_with_its_line(tmp_path):
     row = ",".join("much" if name == "value" else "" for name in COLUMNS)
     packed.write_bytes(gzip.compress(f"{','.join(COLUMNS)}\n{row}\n".encode()))
     refuses("records.csv.gz:2: could not convert", raw_scale_records, packed)
+    packed.write_bytes(gzip.compress(f"{','.join(COLUMNS)}\n{row.replace('much', '1')}\n".encode()))
+    refuses("records.csv.gz:2: the record lacks", raw_scale_records, packed)
 
 
 def exhibit(figures, name, **files):
@@ -135,6 +138,9 @@ def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):
         ledger.write_text("number,printed,ours\na,1,0.9\n" + unmeasured)
         drop_unmeasured(ledger)
         assert ledger.read_bytes() == b"number,printed,ours\na,1,0.9\n"
+    ledger.write_text("number,printed,ours\n")
+    drop_unmeasured(ledger)
+    assert ledger.read_bytes() == b"number,printed,ours\n"
 
 
 def test_full_records_of_a_scale_come_back_from_history(repository, tmp_path, monkeypatch, capsys):

@@ -7,8 +7,9 @@ import pytest
 
 from longform.results import Record, Results
 from longform_lab.reporting.estimates import Estimate
-from longform_lab.reporting.printed import Expected
+from longform_lab.reporting.printed import Expected, read_expected
 from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, UNDECIDED, decide
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,29 @@ def test_a_higher_level_or_more_comparisons_stretch_the_interval():
     assert decide("order", found, 0.0, level=0.99) == UNDECIDED  # 1 - 0.8 * 2.576 / 1.96 < 0
     assert decide("order", found, 0.0, comparisons=5) == UNDECIDED  # the same quantile, 2.576
     assert decide("order", found, 0.0, level=0.9) == HOLDS
+
+
+def test_a_logarithm_too_large_for_a_number_is_of_infinity():
+    assert Estimate(1.0, 0.0, 720.0).exp() == Estimate(math.e, 1.0, math.inf)
+
+
+def table(printed, **rule):
+    rules = [{"printed": printed, "where": {"metric": "ppl", **rule}}]
+    return Expected("paper", {"table_1": {"a": 1}, "records": {"table_1": rules}})
+
+
+def test_what_expected_files_lack_is_said(tmp_path):
+    refuses("no table 'table_9'", table("a").__getitem__, "table_9")
+    refuses("'a' has no step or word 'who'", lambda: table("a", system="{who}").numbers)
+    refuses("nan is no printed number", lambda: Expected("paper", {"t": {"a": math.nan}}).numbers)
+    (tmp_path / "expected.yaml").write_text("- 1\n")
+    refuses("no mapping of tables", read_expected, tmp_path)
+
+
+def test_a_system_beside_what_is_printed_may_be_a_pattern(tmp_path):
+    ours = Results([Record("c", "ppl", system=system, value=1.0) for system in ("gpt2", "gpt3")])
+    (line,) = table("a", system=["lstm", "gpt2*"]).ledger(ours, tmp_path)
+    assert line.ours == 1.0
 
 
 def test_of_several_systems_the_first_listed_stands_beside_what_is_printed():

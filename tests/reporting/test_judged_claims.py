@@ -348,6 +348,10 @@ def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alo
                            "name the fields in which they differ"),
                           ({"order": None, "contains": [{}, {"value": 1}]}, "contains needs within"),
                           ({"within": {"margin": 1.1, "why": "ours"}}, "no other form has it"),
+                          ({"order": [{}]}, "order of 1 number; two are compared"),
+                          ({"order": None, "differ": [{}, {}, {}]}, "differ of 3 numbers"),
+                          ({"margin": math.nan}, "margin is nan"), ({"margin": 0}, "margin 0 of ratios"),
+                          ({"order": [{"value": math.inf}, {}]}, "value is inf"),
                           ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 0.1, "why": "x"}},
                            "a factor is above 1"),
                           ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 1.1}}, r"within lacks \['why'\]"),
@@ -435,6 +439,7 @@ def test_records_of_seeds_are_one_number_and_few_units_have_no_interval():
     mean = Record("c", "m", value=1.4, low=1.2, high=1.6, units=50)
     assert of_records([mean, *seeds]) == Estimate(1.4, 1.2, 1.6, 50)
     assert of_records(seeds).value == 1.5
+    refuses("two records of c m are the same", of_records, [mean, mean])
 
 
 @pytest.mark.parametrize("called", ["", "theirs"])

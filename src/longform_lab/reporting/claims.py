@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from longform.errors import BadInput, did_you_mean
+from longform.errors import BadInput, counted, did_you_mean
 from longform.results import ANY, FEWEST_UNITS, Record, Results
 from longform.settings import Number, Settings, parameter, parse
 from longform_lab.reporting.estimates import (
@@ -111,7 +111,14 @@ class Quantity(RecordFilter):
         pair = self.ratio or self.minus
         if pair is not None and len(pair) != 2:
             raise ValueError(f"{operations[0]} of {len(pair)} numbers, allowed are two")
+        _check_finite("value", self.value)
         return self
+
+
+def _check_finite(name: str, number: float | None) -> None:
+    """Raise ValueError where a number is infinite or nan."""
+    if number is not None and not math.isfinite(number):
+        raise ValueError(f"{name} is {number}, allowed is a finite number")
 
 
 def _check_fields(entry: Any) -> Any:
@@ -210,13 +217,20 @@ class Claim(Settings):
 
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
-        """Refuse several forms, none without ``not_testable``, and ``within`` at a wrong form."""
+        """Refuse several forms, none without ``not_testable``, and what does not fit the form."""
         if len(self.forms) > 1 or not (self.forms or self.not_testable):
             raise ValueError(f"forms {self.forms}; give one of {list(FORMS)}")
         if (self.within is None) != (self.contains is None):
             raise ValueError(
                 "contains needs within: {margin: ..., why: ...}, and no other form has it"
             )
+        count = len(self.quantities)
+        fits = count >= 2 if self.form in ("order", "rising") else count == 2
+        if self.form and not fits:
+            raise ValueError(f"{self.form} of {counted(count, 'number')}; two are compared")
+        _check_finite("margin", self.margin)
+        if self.within is not None:
+            _check_finite("margin", self.within.margin)
         return self
 
 
@@ -343,11 +357,18 @@ def _margin(paper: str, claim: Claim, scale: str) -> float:
     """The claim's margin; by default the value of no change: 1 for ratios, 0 for differences.
 
     Raises:
-        BadInput: a margin of equality that does not exceed the value of no change.
+        BadInput: a margin of equality that does not exceed the value of no change, or a factor that
+            is not above 0.
     """
     no_change = float(scale == RATIO)
     if claim.within is None:
-        return no_change if claim.margin is None else float(claim.margin)
+        margin = no_change if claim.margin is None else float(claim.margin)
+        if scale == RATIO and margin <= 0:
+            raise BadInput(
+                f"{expected_file(paper)}: claim {claim.id!r}: margin {margin:g} of ratios; "
+                "a factor is above 0"
+            )
+        return margin
     margin = float(claim.within.margin)
     if margin <= no_change:
         raise BadInput(

@@ -13,6 +13,7 @@ from longform.errors import BadInput
 from longform.files.artefacts import read_json
 from longform.results import FEWEST_UNITS, NAMES, Record, Results
 from longform.settings import Number, Settings, parameter
+from longform.statistics.arithmetic import LARGEST_EXPONENT
 from longform.statistics.trainings import student_arm
 
 # The values that a filter requires of these fields where it does not name them.
@@ -159,9 +160,9 @@ class Estimate:
 
     def exp(self) -> "Estimate":
         """The inverse of :meth:`log`."""
-        low = None if self.low is None else math.exp(self.low)
-        high = None if self.high is None else math.exp(self.high)
-        return replace(self, value=math.exp(self.value), low=low, high=high)
+        low = None if self.low is None else _exponential(self.low)
+        high = None if self.high is None else _exponential(self.high)
+        return replace(self, value=_exponential(self.value), low=low, high=high)
 
     def absolute(self) -> "Estimate":
         """Its absolute value.
@@ -176,6 +177,11 @@ class Estimate:
         return replace(self, value=abs(self.value), low=low, high=high)
 
 
+def _exponential(logarithm: float) -> float:
+    """Its exponential, infinite where float64 has no number as large."""
+    return math.exp(logarithm) if logarithm <= LARGEST_EXPONENT else math.inf
+
+
 def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
     """The estimate of one record, or the mean over records that differ by seed alone.
 
@@ -186,12 +192,18 @@ def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
         log: whether to take natural logarithms, before the mean.
 
     Returns:
-        The estimate; None where a number is missing or not finite.
+        The estimate; None where a number is missing or nan.
+
+    Raises:
+        BadInput: two records of one seed.
     """
     # 1. The mean over seeds where a record has it.
     records = [record for record in records if record.seed is None] or records
     if not records:
         return None
+    if len({record.seed for record in records}) < len(records):
+        first = records[0]
+        raise BadInput(f"two records of {first.critic} {first.metric} are the same but for numbers")
     # 2. One estimate a record; all of them must be numbers.
     estimates = []
     for record in records:

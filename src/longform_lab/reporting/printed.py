@@ -4,6 +4,7 @@
 says how they are written.
 """
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -189,6 +190,8 @@ class Expected:
     from_scratch: Collection[str] = frozenset()
 
     def __getitem__(self, table: str) -> Any:
+        if table not in self.content:
+            raise BadInput(f"{expected_file(self.paper)}: no table {table!r}; add it")
         return self.content[table]
 
     @cached_property
@@ -257,12 +260,18 @@ class Expected:
             names: dict[str, Any] = {}
             for name, step in steps.items():
                 names[name] = rule.names.get(name, {}).get(step, step)
-            if rule.fact is not None:
-                rule = rule.model_copy(update={"fact": rule.fact.format(**names)})
             where = None
-            if rule.leads_to_a_record:
-                where = {name: step for name, step in names.items() if name in NAMES}
-                where |= _filled(rule.where, {**words, **names})
+            try:
+                if rule.fact is not None:
+                    rule = rule.model_copy(update={"fact": rule.fact.format(**names)})
+                if rule.leads_to_a_record:
+                    where = {name: step for name, step in names.items() if name in NAMES}
+                    where |= _filled(rule.where, {**words, **names})
+            except KeyError as error:
+                raise BadInput(
+                    f"{expected_file(self.paper)}: records of {table}: {rule.printed!r} has no "
+                    f"step or word {error}; name it there"
+                ) from error
             return Printed(table, path, value, where, rule)
         return Printed(table, path, value)
 
@@ -357,9 +366,11 @@ class Expected:
         # 2. A record, of the first system that was run: a number has one line.
         records = select(results, number.where)
         systems = number.where.get("system")
-        if isinstance(systems, list) and records:
-            first = min(records.values("system"), key=systems.index)
-            records = select(records, {**number.where, "system": first})
+        for system in systems if isinstance(systems, list) else []:
+            of_system = select(records, {**number.where, "system": system})
+            if of_system:
+                records = of_system
+                break
         if len(records.groups(*IDENTITY)) > 1:
             raise BadInput(
                 f"experiments/{self.paper}: {number.table}.{number.name}: {len(records)} records "
@@ -378,8 +389,13 @@ def read_expected(
         folder: ``experiments/<paper>``.
         scale: names where the records come from.
         choices: fields of records to which a table or figure is restricted, by its name.
+
+    Raises BadInput: no such file, or one without named tables and claims.
     """
-    return Expected(folder.name, read_yaml(folder / "expected.yaml"), scale, choices)
+    content = read_yaml(folder / "expected.yaml")
+    if not isinstance(content, Mapping):
+        raise BadInput(f"{folder / 'expected.yaml'}: no mapping of tables and claims; fix the file")
+    return Expected(folder.name, content, scale, choices)
 
 
 def _filled(where: RecordFilter | None, words: Mapping[str, Any]) -> dict[str, Any]:
@@ -447,7 +463,10 @@ def _leaves(
         words: the texts beside the block, by their keys.
         columns: the nearest list ``columns`` above the block; a list of numbers of the same length
             takes its steps from it, other lists count from 0.
+
+    Raises BadInput: a number is nan.
     """
+    # 1. Parts that hold numbers.
     if isinstance(block, Mapping):
         columns = block.get("columns", columns)
         words = _words_of(block)
@@ -458,9 +477,12 @@ def _leaves(
         steps = columns if len(columns) == len(block) else range(len(block))
         for step, value in zip(steps, block, strict=True):
             yield from _leaves(value, (*path, str(step)), words)
+    # 2. A number, or the place of one.
     elif block is None:
         yield path, None, words
     elif isinstance(block, int | float) and not isinstance(block, bool):
+        if math.isnan(block):
+            raise BadInput(f"{'.'.join(path)}: nan is no printed number; leave it empty")
         yield path, float(block), words
 
 
