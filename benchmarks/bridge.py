@@ -63,7 +63,7 @@ def drawn_orders(paths: Sequence[LatentPath]) -> list[np.ndarray]:
 
 
 def looped(latents: np.ndarray, order: np.ndarray, window: int, sigma2: float) -> float:
-    """One canonical feature, one sentence at a time: mean negative log density in nats.
+    """One canonical feature: the mean over sentences of their bridge terms, by a loop.
 
     Args:
         latents: of the sentences, (sentences, width).

@@ -65,13 +65,9 @@ TIMES = ("seconds", "cpu_seconds")
 def simulated(
     documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50
 ) -> TermCounts:
-    """Word counts drawn from a correlated topic model: sparse topics, correlated in fives.
+    """Word counts of documents of ``length`` words from a correlated topic model.
 
-    Args:
-        documents: how many.
-        length: words of each.
-        terms: size of the vocabulary.
-        topics: number of topics.
+    Topics are sparse, and correlated in fives.
     """
     rng = generator("topic benchmark", documents, length, terms, topics)
     beta = rng.dirichlet(np.full(terms, 0.02), topics)

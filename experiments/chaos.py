@@ -128,12 +128,7 @@ def chaos(
 ) -> dict[str, object]:
     """Do the unbroken and the broken run, and record what differs.
 
-    Args:
-        work: folder for the clones.
-        study: what is run.
-        kills: number of kills.
-        seed: of the moments of the kills.
-        reference: folder of the scale for the unbroken run; None: a clone.
+    ``work`` is a folder for clones, ``reference`` that of the unbroken run (None: a clone).
     """
     # The unbroken run.
     reference = reference or clone(work / "unbroken", study)

@@ -41,13 +41,7 @@ Number = tuple[str, str, str]  # paper, table and name of a printed number
 
 
 class Target(NamedTuple):
-    """A target of make.
-
-    Attributes:
-        command: its variable, ``PAPER=...`` or ``SCALE=...``.
-        how: where its run compares numbers, in words of the column ``compared``.
-        lines: lines of its ledger by printed number.
-    """
+    """A target of make: its variable, words for the column ``compared``, and its run's ledger."""
 
     command: str
     how: str

@@ -245,10 +245,7 @@ class ScaleJob:
     def finish(self, out: Path, state: Path, tiny: bool = False) -> None:
         """Run the stages of a processor on the texts that came back, and add their records.
 
-        Args:
-            out: folder of what came back; its records are replaced where a stage gives new ones.
-            state: folder for the stages.
-            tiny: whether it is the tiny form.
+        ``out`` is the folder of what came back; its records are replaced where stages give others.
 
         Raises:
             BadInput: a card's stage has left no texts there.

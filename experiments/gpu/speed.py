@@ -305,7 +305,7 @@ def add_sides(
         part: name of the part.
         seconds: wall seconds of each side's calls.
         tokens: number of tokens of a call of each side.
-        of_ours: columns of our side alone, operations and bytes of its call among them.
+        of_ours: columns of our side alone, such as operations.
     """
     speed_of_ours = None
     for side, values in seconds.items():

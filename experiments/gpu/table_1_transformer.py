@@ -460,14 +460,9 @@ class Study:
     def _row(
         self, training: Training, loss: float, held_out: Rows, stretch: int, seconds: float
     ) -> dict[str, Any]:
-        """The curve's row of a stretch, which is also added to the report with its floor.
+        """The curve's row of a stretch of updates, which is also added to the report.
 
-        Args:
-            training: after the stretch.
-            loss: mean training loss of the stretch, nats a token.
-            held_out: validation texts.
-            stretch: number of updates.
-            seconds: wall time of the stretch.
+        ``loss`` is its mean training loss in nats a token, ``held_out`` are validation texts.
         """
         losses = {
             "loss": loss,

@@ -123,13 +123,7 @@ def in_split(split: str, texts: Iterable[Document]) -> list[Document]:
 
 
 def _of_one_writer(texts: Sequence[Document], marks: np.ndarray, writer: str) -> Corpus:
-    """A corpus of stories by one writer, each of which is a source of its own.
-
-    Args:
-        texts: the stories.
-        marks: float64 (stories, raters).
-        writer: name of the system.
-    """
+    """A corpus of stories by one writer, each a source of its own; marks are (stories, raters)."""
     sources = np.array([text.id for text in texts])
     truth = {"marks": marks, "cluster": sources, "system": np.full(len(texts), writer)}
     return Corpus(in_split("test", texts), truth, {})
@@ -180,12 +174,7 @@ def _human_stories(kind: str, folder: Path) -> list[Document]:
 
 
 def _drawn(name: str, corpus: Corpus) -> RatedSet:
-    """A rated set of a corpus, its sources in an order drawn by seed.
-
-    Args:
-        name: of the set; seeds the draw.
-        corpus: truth ``marks`` (texts, raters), ``cluster`` (source) and ``system`` (texts,).
-    """
+    """A rated set of a corpus, whose clusters are the sources, in an order drawn by seed."""
     # 1. The indices of all texts, source by source in the order of the draw.
     source = corpus.truth["cluster"]
     source_ids = np.array(list(dict.fromkeys(source.tolist())))

@@ -442,13 +442,8 @@ def row(
     """Six correlations of a scorer with people's ratings, by kind and unit.
 
     Over summaries with intervals over articles, also within systems and at equal length; over
-    systems on the Fisher scale.
-
-    Args:
-        name: of the scorer; seeds the draws.
-        values, people: scores and ratings, float64 (summaries,).
-        clusters, systems: article and system of each summary, (summaries,).
-        lengths: float64 (summaries, controls).
+    systems on the Fisher scale. ``clusters`` and ``systems`` are each summary's article and system,
+    ``lengths`` (summaries, controls).
     """
     # 1. Over summaries and over systems.
     rated = np.where(np.isnan(values), np.nan, people)
