@@ -62,9 +62,9 @@ def test_a_claim_in_a_note_is_written_anew_and_other_lines_stay(tmp_path):
         "| a |\n\n- It grows. (section 1) **holds**; old\n- It falls. **not measured here**\n- a note\n"
     )
     grows = read_claim(
-        "p", {"id": "grows", "says": "It grows.", "source": "section 1", "order": []}
+        "p", {"id": "grows", "says": "It grows.", "source": "section 1", "order": [{}, {}]}
     )
-    falls = read_claim("p", {"id": "falls", "says": "It falls.", "order": []})
+    falls = read_claim("p", {"id": "falls", "says": "It falls.", "order": [{}, {}]})
     claims = [
         Judged("p", grows, "difference", [Row("", "a < b", None, "undecided", "too few")]),
         Judged("p", falls, "difference", [Row("", "", None, "holds")]),
