@@ -116,35 +116,48 @@ def figure_sizes(inputs: ReportInputs) -> Figure:
         "size stand side by side"
     )
     draw = partial(_draw_size_panels, inputs=inputs, columns=columns)
-    return Figure(caption, inputs.pivot(columns), draw, (7.2, 3.6), inputs.notes)
+    # Narrow and high, so that its letters can be read on a phone too.
+    return Figure(caption, inputs.pivot(columns), draw, (4.2, 4.8), inputs.notes)
 
 
 def _draw_size_panels(
     canvas: Any, inputs: ReportInputs, columns: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Draw a panel for each perplexity, word PPL and then Latent PPL.
+    """Draw a panel for each perplexity, word PPL and below it Latent PPL.
 
     Args:
         canvas: of the figure.
         inputs: the records.
         columns: the filter of each panel's records, by the panel's name.
     """
+    from matplotlib.lines import Line2D
     from matplotlib.ticker import LogLocator, NullLocator
 
     # 1. The panels.
-    for axes, (name, filters) in zip(
-        canvas.subplots(1, len(columns)), columns.items(), strict=True
-    ):
-        _draw_sizes(axes, inputs, inputs.select(filters))
+    corpora: dict[str, None] = {}  # in order
+    grid = canvas.subplots(len(columns), 1)
+    for axes, (name, filters) in zip(grid, columns.items(), strict=True):
+        records = inputs.select(filters)
+        corpora |= dict.fromkeys(records.values("corpus"))
+        _draw_sizes(axes, inputs, records)
         axes.set_title(name)
-    # 2. A logarithmic scale of Latent PPL, and one legend for both.
+    # 2. A logarithmic scale of Latent PPL.
     latent = canvas.axes[-1]
-    latent.set_yscale("log")
+    latent.set(yscale="log", xlabel="parameters of the network (thousands)")
     locator = LogLocator(subs=(1, 2, 5))
     latent.yaxis.set(major_locator=locator, minor_locator=NullLocator())
     latent.yaxis.set(major_formatter="{x:g}")
-    handles, labels = latent.get_legend_handles_labels()
-    canvas.legend(handles, labels, loc="outside lower center", ncols=3)
+    # 3. One legend for both: colours of corpora, strokes and marks of the settings of titles.
+    handles = []
+    for number, corpus in enumerate(corpora):
+        name = inputs.label("corpus", corpus)
+        handles.append(Line2D([], [], color=COLOURS[number], label=name))
+    for has_titles, (stroke, mark) in STROKES.items():
+        name = inputs.label("titles", has_titles)
+        look: dict[str, Any] = {"color": "0.3", "linestyle": stroke, "marker": mark, "label": name}
+        handles.append(Line2D([], [], **look))
+    handles.append(Line2D([], [], **OF_REAL_TEXT, label="real text"))
+    canvas.legend(handles=handles, loc="outside lower center", ncols=2)
 
 
 def _draw_sizes(axes: Any, inputs: ReportInputs, records: Results) -> None:
@@ -166,19 +179,16 @@ def _draw_sizes(axes: Any, inputs: ReportInputs, records: Results) -> None:
     for number, corpus in enumerate(corpora):
         for has_titles in (True, False):
             of_line = records.where(corpus=corpus, titles=has_titles)
-            name = f"{inputs.label('corpus', corpus)}, {inputs.label('titles', has_titles)}"
-            stroke, marker = ("-", "o") if has_titles else ("--", "s")
-            style = {"color": COLOURS[number], "ls": stroke, "marker": marker, "label": name}
+            stroke, mark = STROKES[has_titles]
+            style = {"color": COLOURS[number], "ls": stroke, "marker": mark, "markersize": 5}
             # Lines stand side by side, or their intervals would cover each other.
             offset = 2 * number + (0 if has_titles else 1) - (2 * len(corpora) - 1) / 2
             shift = SHIFT**offset
             _draw_line(axes, of_line, sizes.get(corpus, {}), shift, style)
     # 3. Real text of the first corpus, and ticks at the sizes.
     for record in records.where(system="data", corpus=corpora[:1]):
-        look: dict[str, Any] = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"}
-        look["label"] = "real text"
-        axes.axhline(record.value, **look)
-    axes.set(xscale="log", xlabel="parameters of the network (thousands)")
+        axes.axhline(record.value, **OF_REAL_TEXT)
+    axes.set_xscale("log")
     distinct = set[float]()
     for of_corpus in sizes.values():
         distinct.update(of_corpus.values())
@@ -329,6 +339,9 @@ def _printed_statistics(inputs: ReportInputs, corpus: str) -> dict[Any, float]:
 
 
 ACROSS = 4  # panels in a row
+# Of lines: stroke and mark with section titles, and without them.
+STROKES = {True: ("-", "o"), False: ("--", "s")}
+OF_REAL_TEXT: Mapping[str, Any] = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"}
 SHIFT = 1.012  # times a size, from one line of a panel to the next
 MEASURES = {
     "accuracy": {"metric": "title_accuracy"},
