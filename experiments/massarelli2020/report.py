@@ -557,12 +557,17 @@ def _series(inputs: ReportInputs, measure: str, over: str, fixed: Mapping[str, A
     return sorted(points, key=lambda point: point[0])
 
 
-FIGURE_3 = {  # by the name of its axis, the setting of each row and the decoders that vary in it
+# By the name of its axis, the setting of each row and the decoders that vary in it.
+FIGURE_3: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "delay (tokens sampled before the beams)": (
         "delay",
         {"kind": "delayed_beam", "top_k": 100, "beams": 6},
     ),
     "blocking size (longest repeat, in tokens)": ("blocking", {"kind": "beam", "beams": 15}),
+}
+IN_CAPTION_3 = {
+    "delay": "delay length (top-100, six beams)",
+    "blocking": "blocking size (15 beams)",
 }
 MEASURES_3 = ("SPG", "SPV", "proportion_4grams")
 
@@ -581,25 +586,33 @@ def figure_3(inputs: ReportInputs) -> Figure:
             for setting, record in points:
                 cells.append(_cell(f"{row}: {setting:g}", record, inputs))
 
-    # 2. A row of panels for each setting.
+    # 2. A row of panels for each setting that was run.
+    rows = [row for row in FIGURE_3 if any(series[row, measure] for measure in MEASURES_3)]
+    colours = dict(zip(FIGURE_3, COLOURS, strict=False))
+
     def draw(canvas: Any) -> None:
-        panels = canvas.subplots(len(FIGURE_3), len(MEASURES_3), squeeze=False, sharey=True)
-        for i, row in enumerate(FIGURE_3):
+        down = max(len(rows), 1)
+        panels = canvas.subplots(down, len(MEASURES_3), squeeze=False, sharey=True)
+        for i, row in enumerate(rows):
             for axes, measure in zip(panels[i], MEASURES_3, strict=True):
                 title = "" if i else inputs.label("metric", measure)
-                _draw_series(axes, series[row, measure], inputs, COLOURS[i])
-                axes.set(ylim=(0, 105), title=title)
+                _draw_series(axes, series[row, measure], inputs, colours[row])
+                axes.set_title(title)
             # One name of the axis for the row's three panels, which have the same settings.
             panels[i][1].set_xlabel(row)
+        # Of more than the human text's 4-grams there may be more than 100 %.
+        _, highest = panels[0][0].get_ylim()
+        panels[0][0].set_ylim(0, max(highest, 105))
         canvas.supylabel("percent")
 
+    settings = [IN_CAPTION_3[FIGURE_3[row][0]] for row in rows]
     caption = (
         "Figure 3. Supported sentences of all (SPG) and of those verified (SPV), and share of the "
-        "human text's 4-grams (percent) by delay length (top-100, six beams) and by blocking size "
-        "(15 beams), small model, validation prefixes, with 95 % intervals where 20 prefixes or "
-        "more have the number. Settings stand at equal distances."
+        f"human text's 4-grams (percent) by {' and by '.join(settings)}, small model, validation "
+        "prefixes, with 95 % intervals where 20 prefixes or more have the number. Settings stand "
+        "at equal distances."
     )
-    return Figure(caption, cells, draw, (7.2, 4.4), inputs.notes)
+    return Figure(caption, cells, draw, (7.2, 0.4 + 2.0 * max(len(rows), 1)), inputs.notes)
 
 
 def _draw_series(axes: Any, points: Sequence[Point], inputs: ReportInputs, colour: str) -> None:

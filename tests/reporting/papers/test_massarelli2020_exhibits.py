@@ -167,6 +167,26 @@ def test_figures_2_and_5_show_shared_decoders_with_a_panel_a_size(
     assert panels(small) == (["(a) training corpora"], False)
 
 
+def test_figure_3_has_a_row_for_each_setting_that_was_run_and_cuts_no_point(tmp_path):
+    """Of the human text's 4-grams the last delay has 120 %, its interval up to 125 %."""
+    high = record("sweep", "late", "proportion_4grams", 1.2)
+    others = [r for r in RESULTS if (r.system, r.metric) != ("late", "proportion_4grams")]
+
+    def drawn(results):
+        figure = draw(EXPECTED, "figure_3", results, tmp_path, DECODERS)
+        figure.draw(canvas := matplotlib.figure.Figure())
+        return figure, canvas.axes
+
+    figure, axes = drawn(Results([*others, high]))
+    assert len(axes) == 6 and figure.size == (7.2, 4.4)
+    low, top = axes[0].get_ylim()
+    assert low == 0 and 125 < top < 140
+    delays = Results(r for r in RESULTS if r.system not in ("loose", "tight"))
+    figure, axes = drawn(delays)
+    assert len(axes) == 3 and figure.size == (7.2, 2.4) and axes[0].get_ylim() == (0, 105)
+    assert "by delay length (top-100, six beams), small model" in figure.caption
+
+
 def test_claims_about_people_and_retold_news_are_not_testable_here(tmp_path):
     found = judged(EXPECTED, RESULTS, tmp_path)
     untestable = {"news_model_has_best_recall", "people_find_beam_search_repetitive"}
