@@ -167,7 +167,7 @@ def test_figures_2_and_5_show_shared_decoders_with_a_panel_a_size(
     assert panels(small) == (["(a) training corpora"], False)
 
 
-def test_figure_3_has_a_row_for_each_setting_that_was_run_and_cuts_no_point(tmp_path):
+def test_figure_3_has_a_row_for_each_setting_run_and_cuts_no_point(tmp_path):
     """Of the human text's 4-grams the last delay has 120 %, its interval up to 125 %."""
     high = record("sweep", "late", "proportion_4grams", 1.2)
     others = [r for r in RESULTS if (r.system, r.metric) != ("late", "proportion_4grams")]
