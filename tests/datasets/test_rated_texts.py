@@ -114,6 +114,18 @@ def test_classes_of_stories_are_thirds_of_the_training_ratings(tmp_path):
     )
     low, high = of_training[1], of_training[3]  # of six, a third and two thirds
     assert corpus.facts["bounds"] == [low, high]
-    assert corpus.truth["rating"].tolist() == [1 + (m > low) + (m > high) for m in means]
+    classes = [1 + (m > low) + (m > high) for m in means]
+    assert corpus.truth["rating"].tolist() == classes
+    assert corpus.truth["rating"].dtype == np.int64
+    splits = {"train": 6, "test": 3}
+    ratings = {str(one): classes.count(one) for one in classes}
+    assert corpus.facts == {
+        "corpus": "c", "ratings": ratings, "splits": splits, "bounds": [low, high]}  # fmt: skip
+    assert [document.id for document in corpus.documents] == [f"c-{number}" for number in range(9)]
     (tmp_path / "TestData.json").write_text(rated(0, [[1]]))
     refuses("'0' comes twice", story_classes, name="c", seed=1, raw=tmp_path)
+    (tmp_path / "TestData.json").write_text(rated(6, [[np.nan]]))
+    refuses("'6': no text or no rating", story_classes, name="c", seed=1, raw=tmp_path)
+    for file in ("TrainData.json", "TestData.json"):
+        (tmp_path / file).write_text("{}")
+    refuses("no story; give", story_classes, name="c", seed=1, raw=tmp_path)
