@@ -117,11 +117,10 @@ def test_classes_of_stories_are_thirds_of_the_training_ratings(tmp_path):
     classes = [1 + (m > low) + (m > high) for m in means]
     assert corpus.truth["rating"].tolist() == classes
     assert corpus.truth["rating"].dtype == np.int64
-    splits = {"train": 6, "test": 3}
     ratings = {str(one): classes.count(one) for one in classes}
-    assert corpus.facts == {
-        "corpus": "c", "ratings": ratings, "splits": splits, "bounds": [low, high]}  # fmt: skip
-    assert [document.id for document in corpus.documents] == [f"c-{number}" for number in range(9)]
+    facts = {"corpus": "c", "ratings": ratings, "splits": {"train": 6, "test": 3}}
+    assert corpus.facts == {**facts, "bounds": [low, high]}
+    assert corpus.documents[8].id == "c-8"
     (tmp_path / "TestData.json").write_text(rated(0, [[1]]))
     refuses("'0' comes twice", story_classes, name="c", seed=1, raw=tmp_path)
     (tmp_path / "TestData.json").write_text(rated(6, [[np.nan]]))

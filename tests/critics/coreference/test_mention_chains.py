@@ -343,8 +343,13 @@ def test_the_attribution_critic_scores_and_lists_as_the_released_one():
     )
     found = critic.describe(WRONG)
     assert found["gap"] == gap_rows(CRITIC, HELD_OUT, WRONG)
+    assert (found["high"], found["low"]) == attribution.ratio_rows(CRITIC, HELD_OUT, WRONG)
+    rng = generator("deng2022", "table 15")
+    assert found["rare"] == rare_rows(CRITIC, WRONG, rng, threshold=critic.threshold)
     rare = np.concatenate(CRITIC.part_values(WRONG)) < critic.threshold
     assert found["rare_share"]["judged"] == {"rare": rare.sum(), "windows": len(rare)}
+    other = ngram_attribution(real=chains_to_predictions(HELD_OUT), order=3, threshold=-2.0)
+    assert (other.order, other.threshold, len(other.held_out)) == (3, -2.0, len(HELD_OUT))
     assert found["articles"] == []  # chains without their text make no page
     refuses("no chain of split test", ngram_attribution, real=chains_to_predictions(train))
 
