@@ -200,12 +200,14 @@ def read_posteriors(prefix: Path | str, *, topics: int) -> tuple[np.ndarray, np.
 
 
 def _lines(path: Path | str) -> list[str]:
+    """The lines of a file. Raises BadInput: it is not there."""
     if not Path(path).is_file():
         raise BadInput(f"{path}: no such file; give the path or prefix that the program wrote")
     return Path(path).read_text(encoding="utf-8").splitlines()
 
 
 def _write_numbers(path: str, values: Iterable[float] | np.ndarray) -> None:
+    """Write numbers one a line with six decimals, matrices by rows."""
     np.savetxt(path, np.asarray(values).ravel(), fmt="%f")
 
 

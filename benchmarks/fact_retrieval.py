@@ -101,7 +101,13 @@ def retrieve(count: int, pages_for: Callable[[str], list[str]]) -> dict[str, Any
 
 
 class InMemory:
-    """Pages and weights in memory, in place of ``PageFile`` and ``PageIndex``."""
+    """Pages and weights in memory, in place of ``PageFile`` and ``PageIndex``.
+
+    Attributes:
+        rows: title and lines of each page.
+        names: number of the page of each title, in normalised words.
+        weights: BM25 weights of all words in all pages.
+    """
 
     def __init__(self, pages: Mapping[str, Sequence[str]]) -> None:
         self.rows = list(pages.items())

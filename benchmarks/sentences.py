@@ -178,7 +178,10 @@ class Counts:
 
 
 def measure(texts: Sequence[GoldText], split: Splitter, running: bool) -> Counts:
-    """Count sentences and ends that a splitter gets right in each document."""
+    """Count sentences and ends that a splitter gets right in each document.
+
+    ``running``: a document is one text, without paragraphs.
+    """
     of_sentences = np.zeros((len(texts), 3), dtype=np.int64)
     of_ends = np.zeros((len(texts), 3), dtype=np.int64)
     seconds, characters, altered = 0.0, 0, 0
@@ -189,7 +192,8 @@ def measure(texts: Sequence[GoldText], split: Splitter, running: bool) -> Counts
             seconds += time.perf_counter() - begin
             characters += len(part)
             predicted, gold = ends_of(pieces), ends_of(gold_sentences)
-            altered += not predicted or predicted[-1] != gold[-1]  # by their number
+            # The last end is the number of visible characters.
+            altered += not predicted or predicted[-1] != gold[-1]
             of_ends[row] += overlap(predicted, gold)
             of_sentences[row] += overlap(spans_between(predicted), spans_between(gold))
     return Counts(of_sentences, of_ends, seconds, characters, altered)

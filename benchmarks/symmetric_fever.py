@@ -134,7 +134,7 @@ def judge(model: Any, items: Sequence[Item], seed: int) -> dict[str, Any]:
 
 
 def _ratio(part: float, total: float) -> float | None:
-    """A share of a total; None of nothing."""
+    """A part over a total, or None where the total is 0."""
     return float(part / total) if total else None
 
 

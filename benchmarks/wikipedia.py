@@ -55,6 +55,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.ArgumentParser:
+    """The command line; hidden options are those of a reader's own process."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("dump", type=Path)
     copies = "repeat the dump's pages, under new ids, this many times"
@@ -64,7 +65,6 @@ def _arguments() -> argparse.ArgumentParser:
     memory = "sample resident memory (costs a little time)"
     parser.add_argument("--memory", action="store_true", help=memory)
     parser.add_argument("--json", action="store_true")
-    # Of the process in which one reader runs.
     parser.add_argument("--reader", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--shard-bytes", type=int, help=argparse.SUPPRESS)

@@ -312,7 +312,7 @@ def costs(critic: str, readings: Sequence[Reading]) -> Row:
 def choices(
     parts: Sequence[RatedSet], reference: list[TextMeasures], readings: Mapping[str, Reading]
 ) -> list[Row]:
-    """A row for each subset of measures: its rank correlation with ratings on each set.
+    """A row for each subset of the critic's measures: its rank correlation with each set's ratings.
 
     The critic is fitted to ``reference``, people's texts. The highest ``mean`` over sets is first.
     """

@@ -79,7 +79,7 @@ def main() -> None:
     for task, printed in PRINTED.items():
         counts: dict[int, float] = {}
         row: dict[str, float] = {"printed": printed}
-        for copies in (10, 20):
+        for copies in (10, 20):  # shuffles of each article
             counts[copies] = num_pairs(articles, task, copies) * NUM_PAPERS / NUM_SHORTEST
             row[f"with_{copies}"] = round(counts[copies])
         distances = {copies: abs(count - printed) for copies, count in counts.items()}

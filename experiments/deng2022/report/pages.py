@@ -232,7 +232,8 @@ def _draw_article(
         title, text, marks: of the article.
         lines: half-open character offsets of the lines.
     """
-    # The axes' unit is the width of a character, so that circles fit.
+    # The axes' unit is the width of a character, so that circles fit; ``size`` is in points, of
+    # which an inch has 72, and 0.98 is the axes' share of the canvas.
     axes = _bare(canvas, (-1, LINE_CHARACTERS + 1), (len(lines) + 0.5, -1.5))
     size = 0.98 * 72 * canvas.get_figwidth() / (LINE_CHARACTERS + 2) / ADVANCE
     font = {"family": "DejaVu Sans Mono", "size": size}
