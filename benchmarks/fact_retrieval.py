@@ -106,7 +106,7 @@ class InMemory:
     Attributes:
         rows: title and lines of each page.
         names: number of the page of each title, in normalised words.
-        weights: BM25 weights of all words in all pages.
+        weights: BM25 index of the pages' words.
     """
 
     def __init__(self, pages: Mapping[str, Sequence[str]]) -> None:
