@@ -47,7 +47,7 @@ class Record:
     severity: float | None = None
     # Of training, where a system was trained more than once.
     seed: int | None = None
-    # With its 95 % interval; None where it is not finite.
+    # With its 95 % interval; None where it is nan.
     value: float | None = None
     low: float | None = None
     high: float | None = None

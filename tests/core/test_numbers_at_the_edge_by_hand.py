@@ -112,6 +112,8 @@ def test_correlations_do_not_depend_on_the_unit_of_values(unit):
     assert value_of("pearson", x * unit, y) == pytest.approx(expected)
     once = np.ones((1, 4))
     assert weighted_values("pearson", x * unit, y, once) == pytest.approx([expected])
+    found = [compare_correlations(values, y, x, "abcd", rng()) for values in (x, x * unit)]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

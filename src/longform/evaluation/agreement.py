@@ -440,7 +440,7 @@ def compare_correlations(
     _check_clusters(clusters, is_complete)
     if _is_undefined("pearson", *columns):
         return math.nan
-    first_z, second_z, rating_z = (stats.zscore(column) for column in columns)
-    _, cluster_of_item = np.unique(np.asarray(clusters)[is_complete], return_inverse=True)
+    first_z, second_z, rating_z = (stats.zscore(_near_one(column)) for column in columns)
+    _, cluster_of_item = np.unique(np.asarray(list(clusters))[is_complete], return_inverse=True)
     sums = np.bincount(cluster_of_item, (first_z - second_z) * rating_z)
     return sign_flip_test(sums, rng, flips)
