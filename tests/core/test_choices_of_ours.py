@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 CHOICES = {
-    "longform.criticize.copies": {"GRAM": 5, "SHARED": 0.5, "NEIGHBOURS": 3},
+    "longform.criticize.copies": {"MOST": 5_000_000, "GRAM": 5, "SHARED": 0.5, "NEIGHBOURS": 3},
     "longform.criticize.judging": {"RESAMPLES": 1000, "PERMUTATIONS": 2000},
-    "longform.criticize.panels": {"PEOPLED": 4, "TITLED": 0.9, "SENTENCES": 5, "FEWEST": 10, "WINDOW": 1024},
+    "longform.criticize.panels": {
+        "SENTENCES_KEPT": 2**15, "PEOPLED": 4, "TITLED": 0.9, "SENTENCES": 5, "FEWEST": 10, "WINDOW": 1024},
     "longform.criticize.report": {"FEW": 20, "SIGNIFICANT": 0.05, "ENGLISH": 0.9},
     "longform.criticize.splits": {"SPLITS": 5},
     "longform.criticize.systems": {"POWERED": 2.8},
@@ -23,16 +24,21 @@ CHOICES = {
     "longform.critics.coreference.rules": {"DOUBT": 0.5},
     "longform.critics.coreference.score": {"ORDER": 5, "FALLBACK": (0.5, 1.0, 1.5), "KEY_BITS": 62},
     "longform.critics.entity_grid.blocks": {"BLOCK": 4},
+    "longform.critics.lexical.score": {"PASSES": 10, "DENSE": 1000},
     "longform.critics.neural_ranker.score": {"VALIDATION_EVERY": 5},
     "longform.critics.section_order.classifier_errors": {"PSEUDO_SECTIONS": 1.0, "RELIABLE": 0.07, "CERTAIN": 0.9},
     "longform.critics.section_order.rare_titles": {"MIN_TEXTS": 4},
     "longform.critics.section_order.score": {
         "NUM_WORST": 3, "FEWEST_TITLES": 3, "MAX_LENGTH": 512, "SHOWN_START": 60, "SHOWN_END": 30},
+    "longform.critics.topics.kernels": {
+        "NEWTON_STEPS": 2, "CG_PRODUCTS": 10, "CG_DROP": 1e-4, "SUFFICIENT": 1e-4, "VARIANCE_STEPS": 3,
+        "HALVINGS": 12, "LONGEST": 3.0, "UNLIMITED": 10_000, "TINY": 1e-35, "ABSENT": -1e4},
     "longform.critics.topics.model": {"COMMON": 3},
     "longform.critics.topics.own_texts": {"TOPICS": 10, "TEXTS_PER_TOPIC": 3, "ITERATIONS": 60},
     "longform.critics.topics.score": {"EXCERPT": 600, "OUTLIERS": 10, "TOPIC_WORDS": 3},
     "longform.critics.topics.train": {"PATIENCE": 10, "WARM_UP": 6},
-    "longform.critics.verifiability.checker": {"LONGEST_TITLE": 12, "SURE": 0.5},
+    "longform.critics.verifiability.checker": {
+        "PART": 10_000, "FEW": 10_000, "ROUNDING": 1e-4, "LONGEST_TITLE": 12, "SURE": 0.5},
     "longform.critics.verifiability.train": {"MOST_WORDS": 64, "NEGATIVES": 2, "MINICHECK_ANSWERS": (3, 209)},
     "longform.datasets.encyclopedia": {"PAIR_SHARES": {"train": 0.9, "validation": 0.1}},
     "longform.datasets.fever": {"SHARES": {"train": 0.8, "validation": 0.1, "test": 0.1}},
@@ -42,18 +48,30 @@ CHOICES = {
     "longform.datasets.test_suites.named_suites": {"FEWEST_SENTENCES": 3, "SEED": 1234},
     "longform.datasets.test_suites.native": {"SENTENCES": 5},
     "longform.datasets.test_suites.prediction_formulas": {"RELATIVE": 1e-5, "ABSOLUTE": 1e-3},
-    "longform.decoding.exact_sampling": {"SAFETY": 8.0, "ARITHMETIC": 2e-5},
+    "longform.datasets.wikipedia.building": {"LEAST": 1000, "CANDIDATES": 8, "NAMES": 100, "VERSION": 3},
+    "longform.decoding.exact_sampling": {"POSITIONS": 64, "ROWS": 8, "DECODED": 8, "SAFETY": 8.0, "ARITHMETIC": 2e-5},
+    "longform.decoding.translations": {"LONGER": 2, "ROOM": 10},
+    "longform.evaluation.agreement": {"LEVEL": 0.95, "FEWEST": 3},
+    "longform.evaluation.corruption_response": {"RESAMPLES": 300, "PERMUTATIONS": 999},
     "longform.evaluation.human_ratings": {
         "ENTER": 0.05, "REMOVE": 0.10, "FITTED_SHARE": 2 / 3, "RESAMPLES": 1000, "FEWEST_ITEMS": 4},
     "longform.evaluation.human_study": {
+        "START": 0.6, "STEPS": 2000,
         "LEAST_CHECKS": 0.75, "PRIOR_SPREAD": 2.0, "VARIANCE_SPREAD": 1.0, "EFFECT_DIGITS": 6},
     "longform.evaluation.human_vs_machine": {"RESAMPLES": 200},
     "longform.evaluation.measurements": {"PERMUTATIONS": 1000},
     "longform.evaluation.order_discrimination": {"POINTS": 101},
+    "longform.hsmm.compiled": {"AGREEMENT": 1e-3, "MASS_FLOOR": 1e-30, "ROWS_PER_SLICE": 65_536, "ROWS_PER_BLOCK": 24_000},
     "longform.hsmm.em": {"SPELLING": 3, "UNEVENNESS": 0.1, "LEAST_SHARE": 1e-4},
+    "longform.hsmm.gradient": {
+        "WINDOW": 30, "STATES": 6, "TEXTS": 3, "PRODUCTS": 1e7, "TOLERANCE": 1e-6, "NEVER": -1e6},
+    "longform.hsmm.model": {"WINDOWS_PER_CHUNK": 4_000_000},
     "longform.hsmm.train": {"FLOORS": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6), "EVERY": 120.0},
     "longform.language_models.capacity": {"UNLIMITED": 2048},
     "longform.language_models.causal_lm": {"IGNORED": -100},
+    "longform.language_models.log_probs": {
+        "MIN_SHARED": 0.2, "TREE_NODES": 512, "MOST_TOKENS": 16_384, "LOGITS_BYTES": 2**28, "POSITIONS": 256,
+        "SAME_LOGITS": 1e-6},
     "longform.language_models.ngram": {"DISCOUNT": 0.5},
     "longform.language_models.sentence_features": {"SENTENCE_TOKENS": 256},
     "longform.language_models.trial": {"TRIAL_TOKENS": 12, "MOVED": 1e-5, "ROUNDING": 32, "SAME_ALONE": 1e-3},
