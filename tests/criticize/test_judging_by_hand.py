@@ -103,14 +103,7 @@ def test_a_side_that_is_all_copies_or_unscored_is_refused():
     sentence = "1 real text: none could be scored; one needs two titles"
     refuses(sentence, judging._fit, panel(needs="two titles"), units, HALF, SOURCES)
     units = [*map(unit, NAMES[:3]), unit("generated/2", out=True)]
-    refuses(
-        "1 generated text: none could be scored$",
-        judging._fit,
-        panel(),
-        units,
-        HALF,
-        SOURCES,
-    )
+    refuses("1 generated text: none could be scored$", judging._fit, panel(), units, HALF, SOURCES)
 
 
 @pytest.fixture

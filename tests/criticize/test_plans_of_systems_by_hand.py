@@ -170,11 +170,7 @@ def test_systems_of_equal_scores_share_the_mean_of_their_places(better, expected
 
 def test_every_system_is_judged_against_real_text_and_every_pair_once(sides, monkeypatch):
     fit = SimpleNamespace(sides={REAL: "r", "m": "x", "n": "y"})
-    draws = {
-        REAL: [np.array([0.0, 0.0])],
-        "m": [np.array([4.0, 6.0])],
-        "n": [np.array([1.0, 1.0])],
-    }
+    draws = {REAL: [np.array([0.0, 0.0])], "m": [np.array([4.0, 6.0])], "n": [np.array([1.0, 1.0])]}
     tests = []
 
     def tested(panel, fits, first, second, seed, permutations):
@@ -196,10 +192,7 @@ def test_every_system_is_judged_against_real_text_and_every_pair_once(sides, mon
     assert judged.real.signature == REAL and judged.cut == {"m": 1}
     assert [
         (name, one.estimate.value, one.corrected_p) for name, one in judged.systems.items()
-    ] == [
-        ("m", 4.0, 0.01),
-        ("n", 1.0, 0.02),
-    ]
+    ] == [("m", 4.0, 0.01), ("n", 1.0, 0.02)]
     assert judged.systems["m"].rank.value == 2.0 and judged.systems["n"].rank.value == 1.0
     assert judged.systems["m"].detectable == pytest.approx(2.8)
     assert judged.systems["n"].detectable == 0.0

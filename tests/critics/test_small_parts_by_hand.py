@@ -9,16 +9,9 @@ import torch
 from longform.critics.bbscore.train import BridgeEncoder
 from longform.critics.lexical.wordnet import HSO_LONGEST, _strengthen
 from longform.critics.section_order import own_texts
-from longform.critics.section_order.score import (
-    SectionOrder,
-    with_validated_delta,
-)
+from longform.critics.section_order.score import SectionOrder, with_validated_delta
 from longform.documents import Chain, Document, Predictions, Section, chains_to_predictions
-from longform.statistics.markov_chain import (
-    BigramCritic,
-    best_delta,
-    validated_bigram,
-)
+from longform.statistics.markov_chain import BigramCritic, best_delta, validated_bigram
 from longform.statistics.random_streams import derived_seed
 from tests.refusals import refuses
 

@@ -218,16 +218,13 @@ def test_a_page_that_stalls_the_parser_is_scanned_and_the_next_one_parsed():
 
 
 def test_a_parser_has_its_factor_of_the_seconds_of_a_page_to_answer():
-    sent, waits = [], []
-    parser = wikitext.GuardedParser(page_seconds=2, wall_factor=3)
-    parser._child = "running"
-    parser._pipe = SimpleNamespace(
-        send_bytes=sent.append,
-        poll=lambda seconds: waits.append(seconds) or True,
-        recv_bytes=lambda: b'[[[["abstract", "a"]], ["b"]], "parsed"]',
+    sent, answer = [], b'[[[["abstract", "a"]], ["b"]], "parsed"]'
+    pipe = SimpleNamespace(
+        send_bytes=sent.append, poll=lambda limit: limit == 6, recv_bytes=lambda: answer
     )
+    parser = wikitext.GuardedParser(page_seconds=2, wall_factor=3, _child="running", _pipe=pipe)
     assert parser._ask("scan", "x") == (([("abstract", "a")], ["b"]), "parsed")
-    assert (sent, waits) == ([b'["scan", "x"]'], [6])
+    assert sent == [b'["scan", "x"]']
 
 
 def test_a_parser_that_is_killed_or_sleeps_costs_its_own_page_alone():

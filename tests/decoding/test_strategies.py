@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -145,17 +146,16 @@ def test_the_best_normalised_sentence_wins_and_an_endless_one_stops():
 def test_a_beam_goes_on_behind_the_point_of_an_abbreviation():
     """Token 2 is a full stop, which ends nothing behind token 1."""
     network, depth = toy(1, tokens=3), 4
-    ends = SentenceEnds(ends_at(size=3).table, ends_at(2, size=3).table, ends_at(1, size=3).table)
+    ends = SentenceEnds(*(ends_at(*tokens, size=3).table for tokens in ((), (2,), (1,))))
     for last in range(3):
-        prompt = [0, last]
-        texts, log_probs = step_log_probs(network, prompt, depth)
+        texts, log_probs = step_log_probs(network, [0, last], depth)
         scores = {}
         for text, row in zip(texts.tolist(), log_probs.tolist(), strict=True):
-            for length in range(1, depth + 1):
-                if text[length - 1] == 2 and [last, *text][length - 1] != 1:
-                    scores[tuple(text[:length])] = sum(row[:length]) / length
-                    break
-        found = beam_search(network, [prompt], Beam(4 * 3**depth), [depth], ends=ends)[0]
+            pairs = list(pairwise([last, *text]))
+            lengths = [n for n, pair in enumerate(pairs, 1) if pair in ((0, 2), (2, 2))]
+            if lengths:
+                scores[tuple(text[: lengths[0]])] = sum(row[: lengths[0]]) / lengths[0]
+        (found,) = beam_search(network, [[0, last]], Beam(4 * 3**depth), [depth], ends=ends)
         assert found.tokens == max(scores, key=scores.get)
         assert found.score == pytest.approx(max(scores.values()))
 

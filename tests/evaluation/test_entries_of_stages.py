@@ -71,11 +71,8 @@ def test_a_ranking_grid_stands_beside_the_transitions():
 
 
 def test_models_of_grids_are_named_with_the_settings_that_an_entry_has():
-    models = GridModels.model_validate({"ranking": {"lengths": [2]}, "transitions": {}})
-    assert models.named() == {"transitions": {}, "ranking": {"lengths": [2]}}
-    assert GridModels.model_validate({"transitions": {"history": 1}}).named() == {
-        "transitions": {"history": 1}
-    }
+    for entry in ({"transitions": {"history": 1}}, {"transitions": {}, "ranking": {"salience": 2}}):
+        assert GridModels.model_validate(entry).named() == entry
 
 
 def test_grids_put_the_human_text_above_a_machines():

@@ -365,9 +365,7 @@ def frozen(tmp_path_factory):
     return lm_folder(tmp_path_factory.mktemp("bridge") / "frozen")
 
 
-def test_features_are_means_over_own_tokens_in_any_order_and_company(
-    frozen,
-):
+def test_features_are_means_over_own_tokens_in_any_order_and_company(frozen):
     texts = ["the town lies on a river.", "old houses.", "its people work in fields near hills."]
     found = open_encoder(frozen).encode(texts)
     network, tokenizer = (

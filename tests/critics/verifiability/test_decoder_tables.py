@@ -144,6 +144,8 @@ def test_accuracy_precision_and_recall_by_hand():
         about.details["confusion"]["refuted as supported"] == 1
         and about.details["majority"] == 2 / 5
     )
+    assert {record.better for record in records} == {"higher"}
+    assert records.one(metric="checker_recall", task=R).details == {}
     unsaid = reliability.CheckerAccuracy().sufficient_statistics(units[1:])
     assert math.isnan(reliability.CheckerAccuracy(f"precision of {S}").score_of(unsaid))
     refuses("allowed are", reliability.CheckerAccuracy, "recall")
@@ -187,6 +189,7 @@ def test_corrected_support_covers_the_truth_where_raw_support_does_not():
     assert made.low < true < made.high and made.low < made.value < made.high
     assert abs(made.value - true) < abs(given - true) and given > made.high
     assert (made.system, made.variant) == ("beam", "corrected_by_claims")
+    assert (made.units, made.better, made.signature) == (300, "higher", "CorrectedSupports")
     made, _ = reliability.corrected_records(
         UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10
     )
@@ -233,7 +236,8 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
         made["exact_repeats"]["beam"] == pytest.approx(1 / 3)
         and made["exact_repeats"]["top_k"] == 0
     )
-    assert len({i["item"] for i in made["items"]}) == 6
+    assert [i["item"] for i in made["items"]] == [f"s0000{number}" for number in range(6)]
+    assert (record.better, record.signature[:9]) == ("lower", "sentences")
     assert reliability.sheet_record(SHEET_UNITS, 0, ("beam",)).details["items"] == []
     assert (record.value, record.units) == (pytest.approx(1 / 8), 4)
 
