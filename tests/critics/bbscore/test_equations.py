@@ -271,11 +271,9 @@ def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
     anchors = torch.arange(25).repeat(200)
     uniforms = torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0))
     times = training.triplets(anchors, sentences, uniforms)
-    assert (
-        (times[:, 0] >= 0).all()
-        and (times[:, 0] < times[:, 1]).all()
-        and (times[:, 1] < times[:, 2]).all()
-    )
+    assert (times[:, 0] >= 0).all()
+    assert (times[:, 0] < times[:, 1]).all()
+    assert (times[:, 1] < times[:, 2]).all()
     assert torch.equal(times[:, 2], sentences.place[anchors].clamp(min=2))
     pairs = times[sentences.place[anchors] == 4][:, :2].unique(dim=0, return_counts=True)[1]
     assert len(pairs) == 6 and pairs.min() > 0.7 * pairs.max()

@@ -98,10 +98,8 @@ def test_seeds_of_a_page_are_one_cluster():
         [unit.checks for unit in UNITS]
     )
     made = clustered(statistics, ["x", "y", "x"])
-    assert (
-        made.unit_ids == ("x", "y")
-        and made.values.sum(0).tolist() == statistics.values.sum(0).tolist()
-    )
+    assert made.unit_ids == ("x", "y")
+    assert made.values.sum(0).tolist() == statistics.values.sum(0).tolist()
 
 
 def test_correlations_are_those_of_numpy_and_of_pages():
@@ -120,10 +118,8 @@ def test_correlations_are_those_of_numpy_and_of_pages():
         < found["nats-verified"]["value"]
         < found["nats-verified"]["high"]
     )
-    assert (
-        math.isnan(found["linked-verified"]["value"])
-        and found["linked-verified"]["excluded"] == 100
-    )
+    assert math.isnan(found["linked-verified"]["value"])
+    assert found["linked-verified"]["excluded"] == 100
     assert math.isnan(found["prefix_perplexity-supported"]["value"])  # constant here
 
 
@@ -140,10 +136,8 @@ def test_accuracy_precision_and_recall_by_hand():
     records = Results(reliability.accuracy_records(units))
     about = records.one(metric="checker_accuracy")
     assert about.value == 3 / 5 and records.one(metric="checker_recall", task=R).value == 1 / 2
-    assert (
-        about.details["confusion"]["refuted as supported"] == 1
-        and about.details["majority"] == 2 / 5
-    )
+    assert about.details["confusion"]["refuted as supported"] == 1
+    assert about.details["majority"] == 2 / 5
     assert {record.better for record in records} == {"higher"}
     assert records.one(metric="checker_recall", task=R).details == {}
     unsaid = reliability.CheckerAccuracy().sufficient_statistics(units[1:])
@@ -193,11 +187,9 @@ def test_corrected_support_covers_the_truth_where_raw_support_does_not():
     made, _ = reliability.corrected_records(
         UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10
     )
-    assert (
-        math.isnan(made.value)
-        and made.details["unknown_labels"] == [R]
-        and made.details["given"] == 0.3
-    )
+    assert math.isnan(made.value)
+    assert made.details["unknown_labels"] == [R]
+    assert made.details["given"] == 0.3
     assert math.isnan(reliability.corrected_spg(np.array([0.0, 0, 0, 1]), np.ones(9)))
 
 
@@ -232,10 +224,8 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
     assert seen["four"] == "P: four Said before: one three"
     assert seen["one"] in ("P: one", "P: one Said before: one two")
     assert sorted(made["evidence"]) == ["P: four", "P: one", "P: three", "P: two"]
-    assert (
-        made["exact_repeats"]["beam"] == pytest.approx(1 / 3)
-        and made["exact_repeats"]["top_k"] == 0
-    )
+    assert made["exact_repeats"]["beam"] == pytest.approx(1 / 3)
+    assert made["exact_repeats"]["top_k"] == 0
     assert [i["item"] for i in made["items"]] == [f"s0000{number}" for number in range(6)]
     assert (record.better, record.signature[:9]) == ("lower", "sentences")
     assert reliability.sheet_record(SHEET_UNITS, 0, ("beam",)).details["items"] == []
