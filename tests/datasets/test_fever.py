@@ -94,10 +94,8 @@ def test_planted_labels_follow_the_worlds_rules_and_pages_share_a_split():
         )
         assert frozenset(one.evidence) == verdict.evidence
         splits |= {(one.evidence[0][0], document.split)} if one.evidence else set()
-    assert (
-        len({page for page, _ in splits}) == len(splits) > 25
-        and len({split for _, split in splits}) == 3
-    )
+    assert len({page for page, _ in splits}) == len(splits) > 25
+    assert len({split for _, split in splits}) == 3
 
 
 def test_news_tell_what_a_page_states_and_no_other_fact():

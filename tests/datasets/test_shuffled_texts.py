@@ -99,10 +99,8 @@ def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
         assert after.edits[-1]["rating"] == given and after.split == before.split
     assert set(corpus.truth["rating"].tolist()) == {1, 2, 3}
     again = rating(tmp_path)
-    assert (
-        np.array_equal(again.truth["rating"], corpus.truth["rating"])
-        and again.documents == corpus.documents
-    )
+    assert np.array_equal(again.truth["rating"], corpus.truth["rating"])
+    assert again.documents == corpus.documents
 
 
 TOLD = [
@@ -174,11 +172,9 @@ def test_sentences_of_other_languages_come_from_a_file_beside_the_corpus(told, t
     assert corpus.documents[: len(without)] == without
     struck = next(d.text for d in corpus.documents if d.id == "mixed_language@1/a-0")
     foreign = {row[key] for row in rows for key in ("de", "fr")}
-    assert (
-        sum(sentence in struck for sentence in foreign) >= 2
-        and "One" not in struck
-        and "None" not in struck
-    )
+    assert sum(sentence in struck for sentence in foreign) >= 2
+    assert "One" not in struck
+    assert "None" not in struck
     assert all(text.split(".")[0] in struck for text in TOLD)
     assert (
         corpus.facts["edits"]["mixed_language@1"] == corpus.facts["edits"]["off_topic_sentence@1"]

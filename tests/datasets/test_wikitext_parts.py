@@ -90,10 +90,8 @@ def test_literal_text_comes_back_and_is_no_markup_meanwhile():
         )
         == "abc"
     )
-    assert (
-        marks.plain("plain") == "plain"
-        and marks.without_marks("a\uf000\uf8ff\uf900") == "a\ufffd\ufffd\uf900"
-    )
+    assert marks.plain("plain") == "plain"
+    assert marks.without_marks("a\uf000\uf8ff\uf900") == "a\ufffd\ufffd\uf900"
 
 
 def test_holes_keep_the_name_of_each_template_and_the_last_one_of_too_many():

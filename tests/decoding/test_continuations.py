@@ -38,10 +38,8 @@ def test_generations_have_prefix_continuation_and_human_text_in_any_batch(model)
         "Town 0",
         "The town lies on a river.",
     ) and continuation.title == "continuation"
-    assert (
-        "Its people work in the old fields. It".startswith(reference.text.strip())
-        and reference.text.strip()
-    )
+    assert "Its people work in the old fields. It".startswith(reference.text.strip())
+    assert reference.text.strip()
     assert (
         len({document.sections[1].text for document in made.documents[:3]}) > 1
     )  # three seeds, not one text
@@ -80,10 +78,8 @@ def test_unusable_prefixes_are_counted_and_titles_come_off_definitions(model, mo
         continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts]
     )
     made = make(model, {"kind": "greedy"})
-    assert (
-        made.facts["empty"] == 3 == made.facts["cut_short"]
-        and made.documents[0].sections[1].text == ""
-    )
+    assert made.facts["empty"] == 3 == made.facts["cut_short"]
+    assert made.documents[0].sections[1].text == ""
 
 
 @pytest.mark.long  # every batch; test_a_killed_run_goes_on has one kill
@@ -178,10 +174,8 @@ def test_paragraphs_of_prompts_and_of_what_is_written_survive(model):
     assert human.sections[0].text == text
     assert machine.sections[0].text.startswith("The town lies.\n\nIt has old houses.")
     assert completions.opening(text, "rules", 2) == "The town lies.\nIt has old houses."
-    assert (
-        completions.opening(text, "rules", 1) == "The town lies."
-        and completions.opening(text, "rules", 4) is None
-    )
+    assert completions.opening(text, "rules", 1) == "The town lies."
+    assert completions.opening(text, "rules", 4) is None
     written = "One.\nTwo two.  Three.\n\nFour goes"
     assert completions.whole_sentences(written, "One.") == "One.\n\nTwo two. Three."
     assert completions.whole_sentences("One.\nTwo two", "One.") == "One.\n\nTwo two."
@@ -221,10 +215,8 @@ def test_a_completed_corpus_is_completed_again_and_keeps_its_sides(model):
     first = completed(model, unfinished(2), sources={"one": "ancestral"})
     again = completed(model, first.documents, sources={"two": "greedy", "three": "top_k"})
     assert [d.id for d in again.documents[:4]] == ["d0-human", "d0-one", "d0-two", "d0-three"]
-    assert (
-        again.documents[:2] == first.documents[:2]
-        and again.documents[4].sections == unfinished(2)[1].sections
-    )
+    assert again.documents[:2] == first.documents[:2]
+    assert again.documents[4].sections == unfinished(2)[1].sections
     assert completed(model, unfinished(2), sources={"one": "ancestral"}, batch=1) == first
     for name in ("human", "GPT 2", ""):  # which cannot end an id
         refuses("fix the entry", completed, model, unfinished(1), sources={name: "greedy"})

@@ -273,11 +273,9 @@ def test_areas_count_pairs_of_any_documents_and_the_curve_encloses_them():
     units = [Text(f"u{i}") for i in range(9)]
     (found,) = order_areas({"cost": Cost()}, units, [ShuffleTask()])
     (turned,) = order_areas({"gain": Cost("higher")}, units, [ShuffleTask()])
-    assert (
-        found.value > 0.8
-        and found.value + turned.value == pytest.approx(1)
-        and found.p_value < 0.05
-    )
+    assert found.value > 0.8
+    assert found.value + turned.value == pytest.approx(1)
+    assert found.p_value < 0.05
     # the sign test is the enumeration of all signs
     margins = np.array([3.0, 3.0, 2.0, 1.0])
     exact = np.mean([abs(np.dot(signs, margins)) >= 9 for signs in product((-1, 1), repeat=4)])
@@ -358,12 +356,10 @@ def test_single_texts_are_classified_and_a_documents_two_are_one_unit(classifier
         classifier,
     )
     (found,) = sources.source_classification(*given)
-    assert (
-        found.value > 0.9
-        and found.units == 30
-        and found.reference == pytest.approx(0.5)
-        and found.p_value < 0.01
-    )
+    assert found.value > 0.9
+    assert found.units == 30
+    assert found.reference == pytest.approx(0.5)
+    assert found.p_value < 0.01
 
 
 def test_classes_are_learnt_from_features_beside_the_commonest_class():

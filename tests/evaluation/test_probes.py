@@ -43,10 +43,8 @@ def test_a_response_is_the_paired_difference_with_its_interval():
         == pytest.approx(hurt.value - sound.value)
         == pytest.approx(sound.value * (np.exp(0.5) - 1))
     )
-    assert (
-        hurt.details["difference_low"] < hurt.difference < hurt.details["difference_high"]
-        and hurt.p_value == 0.001
-    )
+    assert hurt.details["difference_low"] < hurt.difference < hurt.details["difference_high"]
+    assert hurt.p_value == 0.001
     assert (
         hurt.low < hurt.value < hurt.high and hurt.reference == sound.value and hurt.critic == "ppl"
     )
@@ -147,10 +145,8 @@ def test_records_have_wilsons_interval_and_mcnemars_exact_test():
     record, interval = found["N_all"], binomtest(96, 100).proportion_ci(method="wilson")
     assert (record.value, record.units, record.system) == (0.96, 100, "gpt2")
     assert (record.low, record.high) == pytest.approx((interval.low, interval.high))
-    assert (
-        record.p_value == pytest.approx(binomtest(7, 8).pvalue)
-        and found["coreference_WSJ"].p_value is None
-    )
+    assert record.p_value == pytest.approx(binomtest(7, 8).pvalue)
+    assert found["coreference_WSJ"].p_value is None
     pooled, interval = (
         found["connective_as_causal"],
         binomtest(25, 40).proportion_ci(method="wilson"),

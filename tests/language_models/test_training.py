@@ -206,12 +206,10 @@ def test_batches_follow_seed_and_step_and_the_rate_rises_then_falls(monkeypatch)
     assert sorted(items[:10]) == list(range(10))  # the first pass sees every item once
     assert len(first) == len(sampler) == plan.updates(10) // 2 * 2
     rate = linear_schedule(100, 0.1)
-    assert (
-        rate(0) == pytest.approx(0.1)
-        and rate(9) == 1.0
-        and rate(55) == pytest.approx(0.5)
-        and rate(100) == 0
-    )
+    assert rate(0) == pytest.approx(0.1)
+    assert rate(9) == 1.0
+    assert rate(55) == pytest.approx(0.5)
+    assert rate(100) == 0
     for world in (2, 3):  # processes share one sequence of batches
         plan = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
         one = list(TrainingBatches(20, plan, seed=1))

@@ -46,11 +46,9 @@ def test_a_study_of_sections_has_training_drawn_articles_and_a_check():
             item.id for item in made.items if item.source == system and item.phase == "testing"
         ] == expected
     tested = made.items[1]
-    assert (
-        tested.gold == ()
-        and not tested.check
-        and tested.body["sections"] == [f"text {tested.id[-2:]} 0"]
-    )
+    assert tested.gold == ()
+    assert not tested.check
+    assert tested.body["sections"] == [f"text {tested.id[-2:]} 0"]
     check = made.items[-1]
     assert check.check and check.gold == ("a", "incoherent") and "“a”" in check.body["sections"][0]
 

@@ -46,10 +46,8 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     path = write_csv(tmp_path / "e.csv", rows())
     assert main(["analyse", str(path), "--out", str(tmp_path / "a")]) == 0
     said = capsys.readouterr().out
-    assert (
-        "set aside by the attention checks, with every answer: lazy" in said
-        and "SIMULATED" not in said
-    )
+    assert "set aside by the attention checks, with every answer: lazy" in said
+    assert "SIMULATED" not in said
     table = analyse(read_export(path))[0]
     at = {(cell.row, cell.column): cell for cell in table.cells}
     for system, planted in (("data", 0.9), ("gpt2-w title", 0.3)):

@@ -278,11 +278,9 @@ def test_a_plan_counts_what_is_read_with_and_without_context(prepared):
     (plan, _, chosen, excluded, copies, shortened), named = prepared([named_suite, "name"])
     assert plan == SuitesPlan("m", 7, 2, 2, 30, 5, 1, 15.0)
     assert copies == {"t": 1, "s": 0}
-    assert (
-        chosen[0] == replace(named_suite, items=bare.items[:1])
-        and len(shortened) == 1
-        and excluded == {"s": 2, "t": 3}
-    )
+    assert chosen[0] == replace(named_suite, items=bare.items[:1])
+    assert len(shortened) == 1
+    assert excluded == {"s": 2, "t": 3}
     assert named == [(["name"], 5), ("named m", "bos", "eos")]
 
 

@@ -115,10 +115,8 @@ def test_each_split_is_read_in_sentences_and_trained_by_number(fitted, tmp_path)
         [document("a", "train"), document("b", "validation", "Three."), document("c", "test")]
     )
     assert calls["encoded"] == [(["One.", "Two."], "train n"), (["Three."], "train n")]
-    assert (
-        calls["items"] == {"train": range(1), "validation": range(1)}
-        and calls["collate"] is train.numbers
-    )
+    assert calls["items"] == {"train": range(1), "validation": range(1)}
+    assert calls["collate"] is train.numbers
     assert calls["told"] == {"seed": 7, "name": "n", "scratch": tmp_path}
     assert calls["plan"] == Schedule(0.5, 2, 3) and calls["module"].tasks == [("block", 1)]
     assert made.network is calls["module"].network and made.network.shape == {

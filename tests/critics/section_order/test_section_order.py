@@ -222,10 +222,8 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
     sure = errors.corrected(real=predictions(real(0.01)), deltas=[0.1, 1]).fit(
         of(real(0.01), "train")
     )
-    assert (
-        sure.describe([])["reliable"]
-        and not found.fit(of(real(), "train")).describe([])["reliable"]
-    )
+    assert sure.describe([])["reliable"]
+    assert not found.fit(of(real(), "train")).describe([])["reliable"]
     refuses("above 0", replace(found, delta=0).fit, of(real(), "train"))
 
 
@@ -324,11 +322,9 @@ def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
     assert once and scored(fitted, units) == pytest.approx(1.0)
     odd = TitledArticle("o", "test", ("abstract", "nowhere"), gold=(None, None))
     statistics = fitted.sufficient_statistics([odd])
-    assert (
-        statistics.total("unknown") == 2
-        and statistics.total("<bos>|abstract") == 1
-        and statistics.total(f"abstract|{END}") == 0
-    )
+    assert statistics.total("unknown") == 2
+    assert statistics.total("<bos>|abstract") == 1
+    assert statistics.total(f"abstract|{END}") == 0
 
 
 def test_own_titles_are_a_chain_where_every_section_has_one():

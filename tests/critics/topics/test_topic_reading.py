@@ -304,8 +304,6 @@ def test_documents_without_known_words_are_excluded_outliers_worst_first():
     assert critic.score_of(statistics) == critic.score_of(critic.sufficient_statistics(units))
     far = critics.TopicPosterior("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
     worst = critic.describe([*units, LOST, far], 30)["outliers"]
-    assert (
-        "lost" not in dict(worst)
-        and worst[0][0] == "far"
-        and worst[0][1] > worst[1][1] >= worst[2][1]
-    )
+    assert "lost" not in dict(worst)
+    assert worst[0][0] == "far"
+    assert worst[0][1] > worst[1][1] >= worst[2][1]

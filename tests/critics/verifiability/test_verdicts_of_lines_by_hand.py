@@ -83,12 +83,10 @@ def test_claims_are_judged_once_and_all_pairs_together():
     ]
     assert asked == [[("a", "X", "x0"), ("a", "X", "x1"), ("b", "Y", "y0")]]
     assert found[2].evidence == {("Y", 0)} and found[0] is found[3]
-    assert (
-        one.check(["b"]) == [found[2]]
-        and one.check(["c"])
-        and one.check([]) == []
-        and len(asked) == 1
-    )
+    assert one.check(["b"]) == [found[2]]
+    assert one.check(["c"])
+    assert one.check([]) == []
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -205,11 +203,9 @@ def test_indices_of_lines_are_kept_until_there_are_a_thousand(monkeypatch):
     monkeypatch.setattr(checker, "CACHED_INDICES", 2)
     lines = Bm25Lines(PAGES)
     first = lines._index_of(("Ulm",))
-    assert (
-        lines._index_of(("Ulm",)) is first
-        and lines._index_of(("Tall",))
-        and len(lines._indices) == 2
-    )
+    assert lines._index_of(("Ulm",)) is first
+    assert lines._index_of(("Tall",))
+    assert len(lines._indices) == 2
     lines._index_of(("River",))
     assert list(lines._indices) == [("River",)]
 
@@ -453,11 +449,9 @@ def test_peoples_text_begins_with_the_sentence_that_models_were_given(setting, t
         (Section("Ulm", "First."), Section("continuation", text), Section("reference", "x")),
     )
     made = read._continuation(document, {"setting": setting}, "n", "full_stops")
-    assert (
-        made.text.strip() == expected
-        and made.title == "Ulm"
-        and made.by_human is (setting == "human")
-    )
+    assert made.text.strip() == expected
+    assert made.title == "Ulm"
+    assert made.by_human is (setting == "human")
     with pytest.raises(read.InputError, match="document 'd' has no continuation"):
         read._continuation(
             Document("d", "generated", document.sections[::2]),

@@ -240,10 +240,8 @@ def test_shares_count_sentences_and_words_within_the_grammar(tmp_path):
         read(documents=documents, splits=["test"], reader=folder(tmp_path))
     )
     critic = FollowedShare().fit([])
-    assert (
-        critic.sufficient_statistics(units).values.tolist() == [[10 + 3, 10 + 6, 0]]
-        and critic.score_of(critic.sufficient_statistics(units)) == 13 / 16
-    )
+    assert critic.sufficient_statistics(units).values.tolist() == [[10 + 3, 10 + 6, 0]]
+    assert critic.score_of(critic.sufficient_statistics(units)) == 13 / 16
     assert [part.tolist() for part in critic.part_values(units)] == [[10, 3]]
     refuses(
         "domain is 'stories', allowed are",
@@ -278,10 +276,8 @@ def test_a_sentence_is_followed_as_long_as_some_sentence_begins_so(sentence, fol
 def test_what_breaks_no_sentence_leaves_the_share_at_one(corruption, broken, tmp_path):
     settings = {"domain_name": "wiki", "corruption": corruption, "severity": 1.0, "seed": 5}
     documents = [corrupt(write(5, "wiki", number), **settings) for number in range(6)]
-    assert (
-        all(document.edits for document in documents[:1])
-        and (share(documents, tmp_path) < 1) == broken
-    )
+    assert all(document.edits for document in documents[:1])
+    assert (share(documents, tmp_path) < 1) == broken
 
 
 def test_the_last_sentence_of_a_cut_text_is_no_sentence(tmp_path):

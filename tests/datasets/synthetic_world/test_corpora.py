@@ -237,11 +237,9 @@ def test_a_lower_severity_edits_a_subset_of_a_higher_one(corruption):
         )
         totals.append(sum(len(low.edits) for low, _ in pairs))
     places = sum(len(eligible_places(page, corruption)) for page in SOUND)
-    assert (
-        places >= 10
-        and totals == sorted(totals)
-        and abs(totals[1] - places / 2) < 4 * (places / 4) ** 0.5
-    )
+    assert places >= 10
+    assert totals == sorted(totals)
+    assert abs(totals[1] - places / 2) < 4 * (places / 4) ** 0.5
 
 
 def test_false_facts_and_repetitions_are_what_they_say():

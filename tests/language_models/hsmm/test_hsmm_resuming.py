@@ -92,10 +92,8 @@ def test_a_killed_iteration_goes_on_where_its_sums_end(
         _fit(Dying, tmp_path, Plan(1), 1)
     _fit(Dying, tmp_path, Plan(1), 1)
     seven_blocks = -(-sum(len(text) + 1 for text in TEXTS) // 150)
-    assert (
-        Dying.calls["after block"] == pytest.approx(seven_blocks, abs=2)
-        and Dying.calls["before iteration"] == 1
-    )
+    assert Dying.calls["after block"] == pytest.approx(seven_blocks, abs=2)
+    assert Dying.calls["before iteration"] == 1
 
 
 def test_kill_between_the_two_renames_leaves_the_old_checkpoint_readable(tmp_path: Path) -> None:
