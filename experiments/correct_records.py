@@ -1,7 +1,7 @@
 """Correct records of an old run from what they say themselves.
 
 ``PYTHONPATH=src python experiments/correct_records.py FOLDER`` rewrites the score files below a
-folder (of ``experiments/restore.py``, say) and packed files of scales (``records.csv.gz``) in
+folder (of ``experiments/restore.py``, say) and packed files of scales (``records.csv.xz``) in
 place. The records in git are corrected. Run again it changes nothing. What is corrected:
 
 * Means over trainings (heads of an encoder) were written with the first training's test and

@@ -1,7 +1,7 @@
 """Restore a scale's full records from history.
 
 ``PYTHONPATH=src python experiments/restore.py SCALE [--commit C] [--out FOLDER]``. Git keeps a
-packed file of records for each scale (``records.csv.gz``) and the exhibits that pages show. Score
+packed file of records for each scale (``records.csv.xz``) and the exhibits that pages show. Score
 files with all their details, CSV and PDF of every exhibit are in earlier commits. This command
 writes a scale's files of one of these into a folder.
 """

@@ -17,7 +17,7 @@ from tests.gpu.test_gpu_measured import CALLS, CURVES, RECORDS, record, row, row
 ROOT = Path(__file__).parents[2]
 SPEED = (ROOT / "docs/results/one_gpu_speed.md").read_text(encoding="utf-8")
 FINDING = (ROOT / "docs/results/transformer_at_full_length.md").read_text(encoding="utf-8")
-SCALE = scale_results(ROOT / "experiments/scales/table_1/records.csv.gz").where(
+SCALE = scale_results(ROOT / "experiments/scales/table_1/records.csv.xz").where(
     system="hsmm_em", corpus="synthetic"
 )
 WORD = SCALE.one(metric="word_ppl", variant="")
@@ -103,7 +103,7 @@ def test_losses_and_numbers_of_segments_of_the_page():
 
 
 def test_a_transformer_of_the_scale_miscounts_too():
-    scale = scale_results(ROOT / "experiments/scales/table_1/records.csv.gz").where(
+    scale = scale_results(ROOT / "experiments/scales/table_1/records.csv.xz").where(
         system="transformer", corpus="synthetic", metric="latent_ppl"
     )
     strict, released = scale.one(variant="strict").units, scale.one(variant="").units

@@ -1,7 +1,7 @@
 """What git keeps of a scale: one packed file of records, exhibits once; and what one command restores from history."""
 
-import gzip
 import json
+import lzma
 import subprocess
 
 import pytest
@@ -35,9 +35,9 @@ def scores(folder):
 
 
 def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
-    packed = tmp_path / "records.csv.gz"
+    packed = tmp_path / "records.csv.xz"
     write_scale_records(scores(tmp_path / "scores"), packed)
-    assert b"\r" not in gzip.decompress(packed.read_bytes())
+    assert b"\r" not in lzma.decompress(packed.read_bytes())
     kept = {"spread": 0.5, "transitions": [["a", "b", 2, 0.123]]}
     assert raw_scale_records(packed) == {
         "articles/one": [{**SCORE, "details": kept}],
@@ -53,21 +53,21 @@ def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
 
 def test_equal_records_give_equal_packed_bytes(tmp_path):
     folder = scores(tmp_path / "scores")
-    for name in ("a.gz", "b.gz"):
+    for name in ("a.xz", "b.xz"):
         write_scale_records(folder, tmp_path / name)
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert (tmp_path / "a.xz").read_bytes() == (tmp_path / "b.xz").read_bytes()
 
 
 def test_a_damaged_file_of_records_is_named_with_its_line(tmp_path):
-    packed = tmp_path / "records.csv.gz"
+    packed = tmp_path / "records.csv.xz"
     refuses("No such file", raw_scale_records, packed)
-    packed.write_bytes(gzip.compress(b"a,b\n"))
+    packed.write_bytes(lzma.compress(b"a,b\n"))
     refuses("lacks", raw_scale_records, packed)
     row = ",".join("much" if name == "value" else "" for name in COLUMNS)
-    packed.write_bytes(gzip.compress(f"{','.join(COLUMNS)}\n{row}\n".encode()))
-    refuses("records.csv.gz:2: could not convert", raw_scale_records, packed)
-    packed.write_bytes(gzip.compress(f"{','.join(COLUMNS)}\n{row.replace('much', '1')}\n".encode()))
-    refuses("records.csv.gz:2: the record lacks", raw_scale_records, packed)
+    packed.write_bytes(lzma.compress(f"{','.join(COLUMNS)}\n{row}\n".encode()))
+    refuses("records.csv.xz:2: could not convert", raw_scale_records, packed)
+    packed.write_bytes(lzma.compress(f"{','.join(COLUMNS)}\n{row.replace('much', '1')}\n".encode()))
+    refuses("records.csv.xz:2: the record lacks", raw_scale_records, packed)
 
 
 def exhibit(figures, name, **files):
@@ -169,6 +169,6 @@ def test_names_of_other_scripts_stay_readable_in_a_packed_file(tmp_path):
     record = {"critic": "c", "metric": "ngram_attribution", "details": {"rare": [["Málaga", "村"]]}}
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores" / "a.json").write_text(json.dumps([record]), encoding="utf-8")
-    packed = tmp_path / "records.csv.gz"
+    packed = tmp_path / "records.csv.xz"
     write_scale_records(tmp_path / "scores", packed)
-    assert '[[""Málaga"",""村""]]' in gzip.decompress(packed.read_bytes()).decode()
+    assert '[[""Málaga"",""村""]]' in lzma.decompress(packed.read_bytes()).decode()
