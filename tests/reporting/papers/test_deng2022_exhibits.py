@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import matplotlib.figure
@@ -11,12 +12,14 @@ import pytest
 
 from experiments.deng2022.report.pages import Mark, label, mention_page, wrap
 from experiments.deng2022.report.sections import generated_folder
+from experiments.deng2022.report.topics import Covariance, _draw_covariances
 from experiments.deng2022.report.transitions import share_records
 from longform.documents import Document, Section
 from longform.files.artefacts import write_documents
 from longform.results import Record, Results
 from longform.statistics.markov_chain import BEGIN, END
 from longform_lab.reports import with_derived
+from tests.legible import covered, laid_out
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save, state
 
@@ -281,6 +284,38 @@ def test_covariances_of_every_panel_are_drawn_unclipped_and_listed(tmp_path):
     assert found["data", "Latent NLL (nats)"].printed == 124.7
     assert found["model of another corpus", "Latent NLL (nats)"].printed == 140.1
     assert "the largest entry, 50.00" in figure.caption
+    assert figure.size == (pytest.approx(2 + 2 * 1.8), pytest.approx(0.1 + 2 * 2.3))
+    canvas, _ = laid_out(figure.draw, figure.size)
+    panel = canvas.axes[0]
+    # Numbers on and below the diagonal alone, by (row, column).
+    shown = {text.get_position()[::-1]: text.get_text() for text in panel.texts}
+    assert shown == {
+        (0, 0): "50",
+        (1, 0): "0",
+        (1, 1): "50",
+        (2, 0): "0",
+        (2, 1): "0",
+        (2, 2): "50",
+    }
+    # The columns of the last panel of each column of panels bear the topics' numbers.
+    numbers = [text.get_text() for text in canvas.axes[2].get_xticklabels()]
+    assert sorted(numbers) == ["0", "1", "2"]
+
+
+def test_of_many_topics_every_third_is_named_and_no_entry_stands_as_a_number():
+    """Forty topics, of which 16 would have room: a name for each third, 14 in all."""
+    record = near(30.0, critic="topics", metric="nll", corpus="wiki", system="data")
+    panel = Covariance("data", record, np.eye(40))
+    names = [f"topic {number}" for number in range(40)]
+    figure = {"panels": [panel], "names": names, "order": np.arange(40)[::-1], "across": 1}
+    canvas, texts = laid_out(partial(_draw_covariances, **figure, limit=1.0), (6.0, 4.6))
+    axes = canvas.axes[0]
+    expected = [39, 36, 33, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(map(str, expected))
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        f"topic {number}" for number in expected
+    ]
+    assert not axes.texts and covered(texts) == []
 
 
 def study(system, titles, share):
