@@ -302,7 +302,7 @@ def test_covariances_of_every_panel_are_drawn_unclipped_and_listed(tmp_path):
     assert sorted(numbers) == ["0", "1", "2"]
 
 
-def test_of_many_topics_every_third_is_named_and_no_entry_stands_as_a_number():
+def test_of_many_topics_every_third_is_named_and_no_entry_is_a_number():
     """Forty topics, of which 16 would have room: a name for each third, 14 in all."""
     record = near(30.0, critic="topics", metric="nll", corpus="wiki", system="data")
     panel = Covariance("data", record, np.eye(40))
