@@ -98,6 +98,8 @@ def test_the_level_is_shared_out_and_copies_word_for_word_are_counted():
     copies = [Document(f"g{i}", "generated", (Section(None, text),))
               for i, text in enumerate(["Same text.", "Same text.", "New."])]  # fmt: skip
     assert criticism(generated=copies).shared == 2
+    respaced = Document("d/2", "generated", (Section(None, "Same\n text. "),))
+    assert criticism(generated=(respaced,)).shared == 1
 
 
 def test_lengths_are_medians_and_cuts_are_said_by_measure():

@@ -166,6 +166,8 @@ def test_prompts_are_ids_where_systems_share_them_else_places():
     assert shared == {"a/1": "1", "a/2": "2", "b/2": "2", "b/1": "1"}
     placed = prompts({"a": texts("1", "2"), "b": texts("x", "y")})
     assert placed["a/2"] == placed["b/y"] != placed["b/x"]
+    in_part = {"a": texts("1", "2"), "b": texts("2", "3")}
+    refuses("a has no text for 3, but another system has", prompts, in_part)
     refuses(
         r"different numbers of texts \(a 1, b 2\)", prompts, {"a": texts("1"), "b": texts("1", "2")}
     )

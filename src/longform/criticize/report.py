@@ -636,9 +636,9 @@ class Criticism:
 
     @property
     def shared(self) -> int:
-        """Number of generated texts that equal a real one word for word."""
-        real = {document.text for document in self.real.documents}
-        return sum(document.text in real for document in self.generated.documents)
+        """Number of generated texts that equal a real one word for word, whatever their blanks."""
+        real = {tuple(document.text.split()) for document in self.real.documents}
+        return sum(tuple(document.text.split()) in real for document in self.generated.documents)
 
     def table(self) -> str:
         """Markdown: a row for each critic, then notes.

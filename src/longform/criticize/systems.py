@@ -8,6 +8,7 @@ that the systems are compared with; the halving is repeated as in
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
@@ -39,7 +40,7 @@ from longform.criticize.splits import (
     one_row_per_source,
     units_among,
 )
-from longform.datasets.own_texts import Texts, place_in_source, read_texts
+from longform.datasets.own_texts import Texts, is_named_by_place, place_in_source, read_texts
 from longform.documents import Document
 from longform.errors import BadInput, InputError, counted
 from longform.results import rounded
@@ -170,12 +171,12 @@ class ComparedSides:
 def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
     """Map each text's id, ``<system>/<id>``, to the name of its prompt.
 
-    A prompt is named by the text's id where all systems have the same ids, else by the text's
-    number in its file (``text 3``).
+    A prompt is named by the text's id where systems have the same ids, or one of their own in
+    common, else by the text's number in its file (``text 3``).
 
     Raises:
         InputError: the systems have different numbers of texts, so that nothing says which belong
-            together.
+            together, or one lacks a prompt of another.
     """
     # 1. Every system has as many texts.
     ids: dict[str, list[str]] = {}
@@ -193,7 +194,7 @@ def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
         )
     # 2. Texts of one prompt have one id, or else one place in their files.
     prompts_of = ids  # system -> prompt of each of its texts
-    if len(distinct_ids) > 1:
+    if len(distinct_ids) > 1 and not _have_common_ids(ids.values()):
         prompts_of = {name: _places_in_source(of_system) for name, of_system in ids.items()}
     _check_same_prompts(prompts_of)
     prompt_of_text: dict[str, str] = {}
@@ -201,6 +202,14 @@ def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
         for text_id, prompt in zip(of_system, prompts_of[name], strict=True):
             prompt_of_text[f"{name}/{text_id}"] = prompt
     return prompt_of_text
+
+
+def _have_common_ids(ids: Iterable[Sequence[str]]) -> bool:
+    """Whether an id that is no place stands in two systems; the ids of a system are distinct."""
+    counts: Counter[str] = Counter()
+    for of_system in ids:
+        counts.update(name for name in of_system if not is_named_by_place(name))
+    return max(counts.values(), default=0) > 1
 
 
 def _places_in_source(ids: Sequence[str]) -> list[str]:
