@@ -3,6 +3,7 @@
 Tables, figures and claims pivot records by their fields.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from fnmatch import fnmatchcase
@@ -23,6 +24,39 @@ WORTH_AN_INDEX = 50  # records; fewer are looked through
 FEWEST_UNITS = 20  # below this many documents or items neither an interval nor a p-value is given
 AGAIN = "run the stage that writes it again"
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
+SHARES = (
+    "SPV",
+    "SPV_pooled",
+    "USPV",
+    "accuracy",
+    "area",
+    "checker_accuracy",
+    "checker_precision",
+    "checker_recall",
+    "class_accuracy",
+    "coherent_share",
+    "conflicts",
+    "derivable_share",
+    "followed_share",
+    "named",
+    "own_top_two",
+    "pairwise_accuracy",
+    "parse_rate",
+    "pronouns",
+    "title_accuracy",
+    "true_SPV",
+    "true_USPV",
+)  # metrics between 0 and 1
+BOUNDS = {
+    **dict.fromkeys(SHARES, (0.0, 1.0)),
+    "pairwise_accuracy_difference": (-1.0, 1.0),
+    "length_correlation": (-1.0, 1.0),
+}
+
+
+def bounds_of(metric: str) -> tuple[float, float]:
+    """The smallest and the largest possible value of a metric, which bound its interval."""
+    return BOUNDS.get(metric, (-math.inf, math.inf))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from longform.errors import InputError
-from longform.results import Record
+from longform.results import Record, bounds_of
 from longform.statistics.comparisons import compare, resampled_difference
 from longform.statistics.estimates import estimate
 from longform.statistics.intervals import percentile_interval, share_difference_interval
@@ -22,34 +22,6 @@ from longform.statistics.signatures import FITTED, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.trainings import two_level_interval, two_level_p
 
-SHARES = (
-    "SPV",
-    "SPV_pooled",
-    "USPV",
-    "accuracy",
-    "area",
-    "checker_accuracy",
-    "checker_precision",
-    "checker_recall",
-    "class_accuracy",
-    "coherent_share",
-    "conflicts",
-    "derivable_share",
-    "followed_share",
-    "named",
-    "own_top_two",
-    "pairwise_accuracy",
-    "parse_rate",
-    "pronouns",
-    "title_accuracy",
-    "true_SPV",
-    "true_USPV",
-)  # metrics between 0 and 1
-BOUNDS = {
-    **dict.fromkeys(SHARES, (0.0, 1.0)),
-    "pairwise_accuracy_difference": (-1.0, 1.0),
-    "length_correlation": (-1.0, 1.0),
-}
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
 Interval = tuple[float, float]
 
@@ -240,11 +212,6 @@ def common_details(records: Sequence[Record]) -> dict[str, Any]:
         if all(key in record.details and record.details[key] == value for record in others):
             details[key] = value
     return details
-
-
-def bounds_of(metric: str) -> Interval:
-    """The smallest and the largest possible value of a metric, which bound its interval."""
-    return BOUNDS.get(metric, (-math.inf, math.inf))
 
 
 def measured(

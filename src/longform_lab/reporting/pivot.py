@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.errors import BadInput
-from longform.evaluation.measurements import bounds_of
-from longform.results import ANY, FEWEST_UNITS, Record, Results
+from longform.results import ANY, FEWEST_UNITS, Record, Results, bounds_of
 from longform.tables import Cell, Several, cell, exact
 from longform_lab.reporting.estimates import DEFAULTS, IDENTITY, Estimate, Facts, of_records, select
 from longform_lab.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
