@@ -56,6 +56,7 @@ def unit(name, out=False):
 
 NAMES = ["real/a", "real/b", "generated/1", "generated/2"]
 SOURCES = {"real/a": 0, "real/b": 1, "generated/1": 0, "generated/2": 2}
+COPIES = SimpleNamespace(sources=SOURCES, originals={"generated/1": frozenset({0})})
 HALF = Halves(frozenset({"real/a"}), frozenset({"real/b"}))
 
 
@@ -85,12 +86,12 @@ def test_parts_of_one_place_add_up_and_cells_do_by_sentence():
 
 
 def test_one_halving_judges_what_did_not_teach_and_no_copies_of_what_did():
-    fit, judged = judging._fit(panel(), [unit(name) for name in NAMES], HALF, SOURCES)
+    fit, judged = judging._fit(panel(), [unit(name) for name in NAMES], HALF, COPIES)
     assert fit.critic.taught == ["real/a"]
     assert [one.unit_id for one in judged] == ["generated/2"]
     assert fit.real.unit_ids == ("source 1",) and fit.generated.unit_ids == ("source 2",)
     nothing = Halves(frozenset(), frozenset({"real/a", "real/b"}))
-    fit, judged = judging._fit(panel(learns="nothing"), [unit(n) for n in NAMES], nothing, SOURCES)
+    fit, judged = judging._fit(panel(learns="nothing"), [unit(n) for n in NAMES], nothing, COPIES)
     assert fit.critic.taught == [] and len(judged) == 2
     assert fit.real.unit_ids == ("source 0", "source 1")
 
@@ -98,12 +99,19 @@ def test_one_halving_judges_what_did_not_teach_and_no_copies_of_what_did():
 def test_a_side_that_is_all_copies_or_unscored_is_refused():
     units = [unit(name) for name in NAMES]
     copies = "all generated texts are near copies of the real texts that the critic learns from"
-    refuses(copies, judging._fit, panel(), units[:3], HALF, SOURCES)
+    refuses(copies, judging._fit, panel(), units[:3], HALF, COPIES)
     units[1] = unit("real/b", out=True)
     sentence = "1 real text: none could be scored; one needs two titles"
-    refuses(sentence, judging._fit, panel(needs="two titles"), units, HALF, SOURCES)
+    refuses(sentence, judging._fit, panel(needs="two titles"), units, HALF, COPIES)
     units = [*map(unit, NAMES[:3]), unit("generated/2", out=True)]
-    refuses("1 generated text: none could be scored$", judging._fit, panel(), units, HALF, SOURCES)
+    refuses(
+        "1 generated text: none could be scored$",
+        judging._fit,
+        panel(),
+        units,
+        HALF,
+        COPIES,
+    )
 
 
 @pytest.fixture
@@ -287,8 +295,9 @@ def test_blame_is_the_worst_parts_in_the_critics_direction():
 def test_copies_are_counted_on_each_side_and_across():
     sources = {"r1": 0, "r2": 0, "r3": 1, "g1": 0, "g2": 0, "g3": 2, "g4": 2, "g5": 2}
     sides = [tuple(document(name) for name in sources if name[0] == side) for side in "rg"]
-    assert ComparedTexts(*sides, sources, {}).copies == (1, 3, 2)
-    assert ComparedTexts(sides[0], sides[1][2:], sources, {}).copies == (1, 2, 0)
+    originals = {"g1": frozenset({0}), "g2": frozenset({0, 1})}
+    assert ComparedTexts(*sides, sources, {}, originals).copies == (1, 3, 2)
+    assert ComparedTexts(sides[0], sides[1][2:], sources, {}, originals).copies == (1, 2, 0)
 
 
 def test_critics_end_with_a_word_a_reason_or_a_failure(capsys):

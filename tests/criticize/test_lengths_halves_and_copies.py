@@ -176,3 +176,40 @@ def test_texts_are_alike_by_half_of_the_smaller_weight():
     chain = [np.array([5], dtype=np.uint64)] * 5
     pairs = copies._alike(chain, weigh(*[[1]] * 5)).T.tolist()
     assert pairs == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]]
+
+
+MILL = "The old mill stood by a slow river. Nobody had turned its wheel since the war ended."
+TOWN = "A baker in the next town sold dark bread. His oven was lit long before the sun rose."
+LAKE = "Two boats crossed the frozen lake at noon. Their crews sang until the far shore came."
+
+
+def test_a_text_that_quotes_two_real_ones_makes_no_copies_of_them():
+    real = [text("a", MILL), text("b", TOWN), text("c", LAKE)]
+    generated = [text("all", f"{MILL} {TOWN} {LAKE}"), text("own", "Snow fell. It was late.")]
+    found = copies.near_copies([real, generated])
+    assert found.originals == {"all": frozenset({0, 1, 2})}
+    assert found.sources == {"a": 0, "b": 1, "c": 2, "all": 0, "own": 3}
+
+
+def test_two_texts_that_copy_one_real_text_share_no_source():
+    first, second = MILL.split(". ")
+    real = [text("a", MILL), text("b", MILL), text("c", TOWN)]
+    generated = [text("x", first), text("y", second), text("z", LAKE), text("w", LAKE)]
+    found = copies.near_copies([real, generated])
+    assert found.originals == {"x": frozenset({0}), "y": frozenset({0})}
+    assert found.sources == {"a": 0, "b": 0, "c": 1, "x": 0, "y": 2, "z": 3, "w": 3}
+
+
+def test_versions_of_two_systems_share_a_source_and_are_no_copies_of_real_text():
+    sides = [[text("a", MILL)], [text("x", LAKE), text("y", MILL)], [text("z", LAKE)]]
+    found = copies.near_copies(sides)
+    assert found.originals == {"y": frozenset({0})}
+    assert found.sources == {"a": 0, "x": 1, "y": 0, "z": 1}
+
+
+def test_a_text_is_set_against_the_last_three_of_a_side_that_share_a_feature():
+    earlier = [np.array([7], dtype=np.uint64)] * 4
+    later = [np.array([7], dtype=np.uint64), np.array([8], dtype=np.uint64)]
+    one = np.ones(1, dtype=np.int64)
+    pairs = copies._alike_of_sides(earlier, [one] * 4, later, [one] * 2)
+    assert sorted(pairs.T.tolist()) == [[1, 0], [2, 0], [3, 0]]

@@ -7,7 +7,7 @@ import math
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longform.criticize.brought_models import Options, check
-from longform.criticize.copies import sources
+from longform.criticize.copies import near_copies
 from longform.criticize.cost import announcement
 from longform.criticize.lengths import MEASURES, EqualLengths, Excerpt, equal_lengths
 from longform.criticize.panels import Panel, panels
@@ -170,27 +170,35 @@ def run_critics(
 
 @dataclass(frozen=True)
 class ComparedTexts:
-    """Both sides, at equal lengths by each measure, with the near copies among them."""
+    """Both sides, at equal lengths by each measure, with the near copies among them.
+
+    Attributes:
+        real, generated: texts of both sides.
+        sources: text id -> source number, which near copies share.
+        equal: measure of length -> both sides cut to equal lengths.
+        originals: id of a generated text -> source numbers of the real texts that it is a near copy
+            of; only those that have any.
+    """
 
     real: tuple[Document, ...]
     generated: tuple[Document, ...]
-    sources: Mapping[str, int]  # text id -> source number, which near copies share
-    equal: Mapping[str, EqualLengths]  # measure of length -> both sides cut to equal lengths
+    sources: Mapping[str, int]
+    equal: Mapping[str, EqualLengths]
+    originals: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> "ComparedTexts":
         """Group documents by side; the split of generated ones is "generated"."""
         real: list[Document] = []
         generated: list[Document] = []
-        source_of_id: dict[str, int] = {}
-        for document, source in zip(documents, sources(documents), strict=True):
+        for document in documents:
             side = generated if document.split == "generated" else real
             side.append(document)
-            source_of_id[document.id] = source
+        copies = near_copies([real, generated])
         equal: dict[str, EqualLengths] = {}
         for measure in MEASURES:
             equal[measure] = equal_lengths(real, generated, measure)
-        return cls(tuple(real), tuple(generated), source_of_id, equal)
+        return cls(tuple(real), tuple(generated), copies.sources, equal, copies.originals)
 
     @property
     def copies(self) -> tuple[int, int, int]:
@@ -200,13 +208,10 @@ class ComparedTexts:
             Real texts that are copies of another real one, generated texts that are copies of
             another generated one, and generated texts that are copies of real ones.
         """
-        real = [self.sources[document.id] for document in self.real]
-        generated = [self.sources[document.id] for document in self.generated]
-        real_sources = set(real)
-        num_across = 0
-        for source in generated:
-            num_across += source in real_sources
-        return len(real) - len(real_sources), len(generated) - len(set(generated)), num_across
+        real = {self.sources[document.id] for document in self.real}
+        generated = {self.sources[document.id] for document in self.generated}
+        num_across = sum(document.id in self.originals for document in self.generated)
+        return len(self.real) - len(real), len(self.generated) - len(generated), num_across
 
 
 @dataclass(frozen=True)
@@ -253,7 +258,7 @@ def judge(
         try:
             if reads_again:
                 units = read_units(panel, _labelled(equal, halving))
-            fit, generated = _fit(panel, units, halving, texts.sources)
+            fit, generated = _fit(panel, units, halving, texts)
         except BadInput as problem:
             error = error or problem
             continue
@@ -294,7 +299,7 @@ def _labelled(equal: EqualLengths, halving: Halves) -> list[Excerpt]:
 
 
 def _fit(
-    panel: Panel, units: Sequence[Any], halving: Halves, sources: Mapping[str, int]
+    panel: Panel, units: Sequence[Any], halving: Halves, texts: ComparedTexts
 ) -> tuple[_Fit, list[Any]]:
     """Fit the critic to one half of the real texts and take its statistics of both sides.
 
@@ -305,7 +310,7 @@ def _fit(
         panel: the critic.
         units: what its reader made of all texts.
         halving: ids of the real texts to fit to, and of those to compare.
-        sources: text id -> source number, which near copies share.
+        texts: of both sides, with the near copies among them.
 
     Returns:
         The fitted critic with the sufficient statistics of both sides, near copies as one text; and
@@ -315,12 +320,13 @@ def _fit(
         BadInput: no generated text is left, or none of a side could be scored.
     """
     # 1. The units to fit to, and those to compare.
-    training_sources = {sources[text_id] for text_id in halving.train}
+    training_sources = {texts.sources[text_id] for text_id in halving.train}
     train = units_among(units, halving.train)
     test = units_among(units, halving.test)
     generated = []
     for unit in units:
-        if unit.split == "generated" and sources[unit.unit_id] not in training_sources:
+        originals = texts.originals.get(unit.unit_id, frozenset())
+        if unit.split == "generated" and originals.isdisjoint(training_sources):
             generated.append(unit)
     if not generated:
         raise BadInput(
@@ -332,8 +338,8 @@ def _fit(
     generated_statistics = _statistics(panel, critic, "generated", generated)
     fit = _Fit(
         critic,
-        real=one_row_per_source(real_statistics, sources),
-        generated=one_row_per_source(generated_statistics, sources),
+        real=one_row_per_source(real_statistics, texts.sources),
+        generated=one_row_per_source(generated_statistics, texts.sources),
     )
     return fit, generated
 

@@ -9,7 +9,7 @@ that the systems are compared with; the halving is repeated as in
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longform.criticize.copies import sources
+from longform.criticize.copies import near_copies
 from longform.criticize.cost import announcement
 from longform.criticize.judging import (
     PERMUTATIONS,
@@ -129,6 +129,9 @@ class ComparedSides:
 
     sides: Mapping[str, tuple[Document, ...]]  # the real texts under ``REAL``
     sources: Mapping[str, int]  # text id -> source number, which near copies share
+    originals: Mapping[
+        str, frozenset[int]
+    ]  # text id of a system -> sources of real texts it copies
     excerpts: Mapping[Measure, Mapping[str, tuple[Excerpt, ...]]]  # measure -> side -> its texts
     cut: Mapping[Measure, Mapping[str, int]]  # measure -> side -> number of texts that were cut
     pairs: Mapping[str, str]  # text id of a system -> its prompt's name; empty where not paired
@@ -142,18 +145,14 @@ class ComparedSides:
         """
         # 1. Ids that begin with the name of the side.
         sides: dict[str, tuple[Document, ...]] = {}
-        every_document: list[Document] = []
         for name, texts in {REAL: real, **systems}.items():
             split = "test" if name == REAL else "generated"
             side = []
             for document in texts.documents:
                 side.append(replace(document, id=f"{name}/{document.id}", split=split))
             sides[name] = tuple(side)
-            every_document += side
         # 2. Near copies, and equal lengths by each measure.
-        source_of_id: dict[str, int] = {}
-        for document, source in zip(every_document, sources(every_document), strict=True):
-            source_of_id[document.id] = source
+        copies = near_copies(list(sides.values()))
         excerpts: dict[Measure, dict[str, tuple[Excerpt, ...]]] = {}
         cut: dict[Measure, dict[str, int]] = {}
         for measure in MEASURES:
@@ -161,7 +160,7 @@ class ComparedSides:
             excerpts[measure] = dict(zip(sides, shortened, strict=True))
             cut[measure] = dict(zip(sides, counts, strict=True))
         pairs = prompts(systems) if paired else {}
-        return cls(sides, source_of_id, excerpts, cut, pairs)
+        return cls(sides, copies.sources, copies.originals, excerpts, cut, pairs)
 
     def documents(self) -> list[Document]:
         """The texts of all sides, whole."""
@@ -503,8 +502,8 @@ def _fit(panel: Panel, units: Sequence[Any], halving: Halves, sides: ComparedSid
     """Fit the critic to one half of the real texts, and take its statistics of each side.
 
     A system's near copies of texts that the critic is fitted to are left out, and compared in a
-    halving that does not fit to those. Texts are near copies if they share most words or sentences;
-    they have one source number (:mod:`~longform.criticize.copies`).
+    halving that does not fit to those. Texts are near copies if they share most words or sentences
+    (:mod:`~longform.criticize.copies`).
 
     Args:
         panel: the critic.
@@ -525,7 +524,7 @@ def _fit(panel: Panel, units: Sequence[Any], halving: Halves, sides: ComparedSid
 
 
 def _units_of_system(
-    name: str, units: Sequence[Any], training_sources: Container[int], sides: ComparedSides
+    name: str, units: Sequence[Any], training_sources: Set[int], sides: ComparedSides
 ) -> list[Any]:
     """A system's units, without near copies of the texts that the critic was fitted to.
 
@@ -533,12 +532,13 @@ def _units_of_system(
         name: the system's name, with which the ids of its units begin.
         units: units of all sides.
         training_sources: source numbers of the texts that the critic was fitted to.
-        sides: has the source number of each id.
+        sides: has the source numbers of the real texts that each text copies.
     """
     units_of_system = []
     for unit in units:
         is_of_system = unit.unit_id.startswith(f"{name}/")
-        if is_of_system and sides.sources[unit.unit_id] not in training_sources:
+        originals = sides.originals.get(unit.unit_id, frozenset())
+        if is_of_system and originals.isdisjoint(training_sources):
             units_of_system.append(unit)
     return units_of_system
 
