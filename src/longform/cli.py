@@ -248,14 +248,14 @@ def _compare_systems(
 
 def _show_plan(options: argparse.Namespace, systems: dict[str, str]) -> int:
     """Print how long each critic takes and the smallest difference it would detect. Returns 0."""
-    import json
     from dataclasses import asdict
 
     from longform.criticize import plan_systems, systems_report
+    from longform.files.artefacts import json_line
 
     plans = plan_systems(options.real, systems, **_model_options(options))
     if options.json:
-        print(json.dumps([asdict(plan) for plan in plans], indent=1))
+        print(json_line([asdict(plan) for plan in plans]))
     else:
         show_markdown(systems_report.plan_markdown(plans, list(systems)))
     return 0

@@ -128,6 +128,13 @@ def test_draws_without_a_finite_score_have_no_variance():
     assert math.isnan(systems._variance(np.array([np.nan])))
 
 
+def test_scores_that_differ_by_rounding_do_not_vary():
+    assert systems._variance(np.array([0.1, 0.1 + 2e-17, 0.1 + 4e-17])) == 0.0
+    assert systems._variance(np.array([0.0, 2e-12])) == pytest.approx(1e-24)
+    still = [np.array([0.3, 0.1 + 0.2])]
+    assert math.isnan(detectable_difference(still, still))
+
+
 @pytest.mark.parametrize(
     ("better", "badness"), [("higher", [-1, 3]), ("lower", [1, -3]), ("real", [1, 5])]
 )
@@ -195,7 +202,7 @@ def test_every_system_is_judged_against_real_text_and_every_pair_once(sides, mon
     ] == [("m", 4.0, 0.01), ("n", 1.0, 0.02)]
     assert judged.systems["m"].rank.value == 2.0 and judged.systems["n"].rank.value == 1.0
     assert judged.systems["m"].detectable == pytest.approx(2.8)
-    assert judged.systems["n"].detectable == 0.0
+    assert math.isnan(judged.systems["n"].detectable)
     (pair,) = judged.pairs
     assert (pair.first, pair.second, pair.corrected_p) == ("m", "n", 0.03)
     assert 3.0 <= pair.low < 3.1 and 4.9 < pair.high <= 5.0

@@ -277,14 +277,11 @@ def test_letters_of_the_figure_are_legible_however_far_scores_lie(made):
 def test_a_saved_report_has_every_number_and_names_its_files(tmp_path, monkeypatch):
     drawings = []
 
-    class Drawn:
-        def __init__(self, caption, cells, draw, size):
-            drawings.append((caption, cells, size))
+    def draw(drawing, path):
+        drawings.append(drawing[1])
+        path.with_name(f"{path.name}.png").write_text("drawing")
 
-        def save(self, folder, stem):
-            (folder / f"{stem}.png").write_text("drawing")
-
-    monkeypatch.setattr(report, "Figure", Drawn)
+    monkeypatch.setattr(report, "save_drawing", draw)
     long = Document("x" * 70 + " ä", "generated", (Section(None, "Text."),))
     found = criticism(
         judged("a"), judged("b", p=0.5), generated=(TEXT, long), failed=(("c", "why"),)
@@ -294,19 +291,17 @@ def test_a_saved_report_has_every_number_and_names_its_files(tmp_path, monkeypat
     so_far = json.dumps({"made_by": report.MAKER}) + "\n"
     (folder / report.SO_FAR).write_text(so_far)
     assert found.save(folder) == folder / "index.html"
-    (caption, cells, size) = drawings[0]
-    assert (caption, size, len(drawings)) == ("", (6.5, 1.9), 1)
-    assert [
-        (c.row, c.column, c.value, c.low, c.high, c.units, c.excluded, c.p_value, c.signature)
-        for c in cells
-    ] == [
-        ("a", "real", 2.0, 1.0, 3.0, 25, 0, None, "s1"),
-        ("a", "generated", 4.0, 3.5, 5.0, 26, 2, 0.01, "s2"),
-        ("b", "real", 2.0, 1.0, 3.0, 25, 0, None, "s1"),
-        ("b", "generated", 4.0, 3.5, 5.0, 26, 2, 0.5, "s2"),
+    assert drawings == [(6.5, 1.9)]
+    assert (folder / "results.csv").read_text().splitlines() == [
+        "critic,side,value,low,high,units,excluded,p,p_corrected,signature",
+        "a,real,2,1,3,25,0,,,s1",
+        "a,generated,4,3.5,5,26,2,0.01,0.02,s2",
+        "b,real,2,1,3,25,0,,,s1",
+        "b,generated,4,3.5,5,26,2,0.5,1,s2",
     ]
     names = ["texts/0001-d-1.html", f"texts/0002-{'x' * 60}.html"]
-    expected = {"index.html", "results.json", "results.jsonl", "results.md", "results.png", *names}
+    results = {f"results.{kind}" for kind in ("csv", "json", "jsonl", "md", "png")}
+    expected = {"index.html", *results, *names}
     assert report.files_of(folder) == expected
     assert (folder / report.SO_FAR).read_text() == so_far
     assert (folder / "results.md").read_text() == found.table()

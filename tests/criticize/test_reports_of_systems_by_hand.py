@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -78,9 +79,25 @@ def test_ranks_stand_by_system_and_pairs_where_they_differ():
         ["a", "1.5 [1, 2]", "1.5 [1, 2]"],
     ]
     assert systems_report.pairs(found(first)) == [
-        ["critic", "systems", "difference", "p, corrected"],
-        ["a", "m minus _n", "-0.50 [-1.00, 0.25]", "0.0499"],
+        ["critic", "systems", "difference", "p", "p, corrected"],
+        ["a", "m minus _n", "-0.50 [-1.00, 0.25]", "0.0100", "0.0499"],
     ]
+
+
+def test_each_system_has_its_p_value_and_the_corrected_one():
+    assert systems_report.p_values(found(critic("a"))) == [
+        ["critic", "m", "_n"],
+        ["a", "0.0100 (0.0490)", "0.2000 (0.0500)"],
+    ]
+
+
+def test_a_smallest_difference_that_is_not_known_is_no_zero():
+    still = {name: system(2.0, 1.0, 1.0, math.nan) for name in ("m", "_n")}
+    rows = systems_report.scores(found(critic("a", **still), critic("b", m=still["m"])))
+    unknown = "not known: real texts do not vary"
+    assert [row[-1] for row in rows[1:]] == [unknown, "0.75"]
+    plans = [Plan("a", 30.0, 0.0, {"m": math.nan})]
+    assert systems_report.plan_rows(plans, ["m"])[1][2:] == ["0.00", unknown]
 
 
 def test_a_plan_has_a_row_for_each_critic_and_says_what_is_left_out():
@@ -133,10 +150,10 @@ NO_DIFFERENCE = "no critic finds a difference between two systems (p < .05, corr
 def test_where_no_two_systems_differ_a_sentence_takes_the_tables_place():
     alike = found(critic("a", pairs=[pair(0.05)]))
     text = systems_report.markdown(alike)
-    assert text.count("**") == 4 and "Systems that differ" not in text
+    assert text.count("**") == 6 and "Systems that differ" not in text
     assert NO_DIFFERENCE in systems_report.notes(alike)
     page = systems_report._page(alike)
-    assert page.count("<table>") == 2 and NO_DIFFERENCE.replace("<", "&lt;") in page
+    assert page.count("<table>") == 3 and NO_DIFFERENCE.replace("<", "&lt;") in page
     different = systems_report.markdown(found(critic("a", pairs=[pair(0.049)])))
     assert "**Systems that differ" in different and NO_DIFFERENCE not in different
 
@@ -160,9 +177,9 @@ def test_what_failed_was_left_out_or_set_aside_is_named():
 
 def test_notes_stand_below_the_last_table_alone():
     text = systems_report.markdown(found(critic("a", pairs=[pair(0.01)])))
-    first, second, third = text.split("**")[2::2]
-    assert "- texts:" not in first + second and "- texts: real 50" in third
-    assert "\n| a | 1.5 [1, 2]" in second
+    first, second, third, fourth = text.split("**")[2::2]
+    assert "- texts:" not in first + second + third and "- texts: real 50" in fourth
+    assert "\n| a | 1.5 [1, 2]" in third
 
 
 @pytest.mark.parametrize(
@@ -275,33 +292,35 @@ def test_a_table_as_html_has_its_questions_as_titles():
 def test_a_page_has_all_tables_notes_and_a_figure_where_there_are_critics():
     page = systems_report._page(found(critic("a", pairs=[pair(0.01)])))
     assert "<h1>2 systems against real texts</h1>" in page and 'title="a?">a</th>' in page
-    assert page.count("<table>") == 3 and "<li>left out: x: no model</li>" in page
+    assert page.count("<table>") == 4 and "<li>left out: x: no model</li>" in page
     assert "results.png" in page and "results.png" not in systems_report._page(found())
 
 
 def test_a_saved_comparison_has_every_number(tmp_path, monkeypatch):
     drawn = []
 
-    class Drawn:
-        def __init__(self, caption, cells, draw, size):
-            drawn.append((caption, cells, size))
+    def draw(drawing, path):
+        drawn.append(drawing[1])
+        path.with_name(f"{path.name}.png").write_text("drawing")
 
-        def save(self, folder, stem):
-            (folder / f"{stem}.png").write_text("drawing")
-
-    monkeypatch.setattr(systems_report, "Figure", Drawn)
+    monkeypatch.setattr(systems_report, "save_drawing", draw)
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "results.jsonl").write_text(json.dumps({"made_by": "longform criticize"}))
     one = found(critic("a", pairs=[pair(0.5)]), critic("b"), failed=(("y", "why"),), aside=1)
     assert systems_report.save(one, folder) == folder / "index.html"
-    ((caption, cells, size),) = drawn
-    assert (caption, size) == ("", (6.5, pytest.approx(2.1)))
-    assert [(c.row, c.column, c.value, c.low, c.high, c.excluded, c.p_value) for c in cells[:3]] == [
-        ("a", REAL, 2.0, 1.0, 3.0, 0, None), ("a", "m", 4.0, 3.5, 5.0, 0, 0.01),
-        ("a", "_n", 2.5, 2.0, 3.5, 3, 0.2),
-    ]  # fmt: skip
-    assert len(cells) == 6 and {(c.units, c.signature) for c in cells} == {(25, "sig")}
+    assert drawn == [(6.5, pytest.approx(2.1))]
+    header, *rows = (folder / "results.csv").read_text().splitlines()
+    assert header == "critic,side,value,low,high,units,excluded,p,p_corrected,signature"
+    assert rows == [
+        f"{name},{row}"
+        for name in "ab"
+        for row in (
+            "real,2,1,3,25,0,,,sig",
+            "m,4,3.5,5,25,0,0.01,0.049,sig",
+            "_n,2.5,2,3.5,25,3,0.2,0.05,sig",
+        )
+    ]
     with (folder / "pairs.csv").open() as file:
         header, row = csv.reader(file)
     assert header == [*systems_report.PAIR_COLUMNS]
@@ -317,6 +336,7 @@ def test_a_saved_comparison_has_every_number(tmp_path, monkeypatch):
     files = [
         "index.html",
         "pairs.csv",
+        "results.csv",
         "results.json",
         "results.jsonl",
         "results.md",

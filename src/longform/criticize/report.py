@@ -26,7 +26,7 @@ from longform.errors import BadInput, counted
 from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.statistics.comparisons import Comparison
 from longform.statistics.estimates import Estimate
-from longform.tables import TEXT_COLOURS, Cell, Figure, short
+from longform.tables import TEXT_COLOURS, save_drawing, short, write_rows
 from longform.text.languages import looks_english
 from longform.text.sentences import sentences
 
@@ -448,6 +448,10 @@ TICKS = 7  # ours: at most, of the scale of a figure
 RECORD = "results.json"
 SO_FAR = "results.jsonl"  # each critic's result, written as it is done
 MAKER = "longform criticize"
+RESULT_COLUMNS = (
+    *("critic", "side", "value", "low", "high", "units", "excluded"),
+    *("p", "p_corrected", "signature"),
+)
 
 
 def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
@@ -673,8 +677,8 @@ class Criticism:
             (partial / "texts").mkdir(parents=True)
             if self.results:
                 size = (6.5, 1.0 + 0.45 * len(self.results))  # inches
-                figure = Figure("", _cells(self), lambda canvas: _draw(self, canvas), size)
-                figure.save(partial, "results")
+                save_drawing((lambda canvas: _draw(self, canvas), size), partial / "results")
+                write_rows(partial / "results.csv", RESULT_COLUMNS, _result_rows(self))
             (partial / "results.md").write_text(self.table(), encoding="utf-8")
             keep_results_so_far(folder, partial)
             links = self._write_pages(partial)
@@ -719,20 +723,31 @@ class Criticism:
         }
 
 
-def _cells(criticism: Criticism) -> list[Cell]:
-    """The numbers of the figure: two for each critic."""
-    cells = []
+def _result_rows(criticism: Criticism) -> list[list[Any]]:
+    """Two rows for each critic; corrected p-values are Bonferroni's."""
+    rows = []
     for result in criticism.results:
+        name = result.panel.name
         p_value = result.difference.p_value
-        cells.append(cell(result.panel.name, "real", result.real, None))
-        cells.append(cell(result.panel.name, "generated", result.generated, p_value))
-    return cells
+        corrected = min(1.0, p_value * len(criticism.results))
+        rows.append(result_row(name, "real", result.real))
+        rows.append(result_row(name, "generated", result.generated, p_value, corrected))
+    return rows
 
 
-def cell(critic: str, side: str, estimate: Estimate, p_value: float | None) -> Cell:
-    """One score for the figure; the p-value is that of its difference from real text, if any."""
-    numbers = (estimate.value, estimate.low, estimate.high, estimate.units, estimate.excluded)
-    return Cell(critic, side, *numbers, p_value, signature=estimate.signature)
+def result_row(
+    critic: str,
+    side: str,
+    estimate: Estimate,
+    p_value: float | None = None,
+    corrected_p: float | None = None,
+) -> list[Any]:
+    """A side's score as ``RESULT_COLUMNS`` names its numbers.
+
+    The p-values are those of its difference from real text, which itself has none.
+    """
+    numbers = [estimate.value, estimate.low, estimate.high, estimate.units, estimate.excluded]
+    return [critic, side, *numbers, p_value, corrected_p, estimate.signature]
 
 
 def keep_results_so_far(folder: Path, partial: Path) -> None:

@@ -53,6 +53,7 @@ from longform.statistics.sufficient_statistics import SufficientStatistics
 
 REAL = "real"
 POWERED = 2.8  # standard errors: 1.96 of a test at .05 and 0.84 of a power of .8
+ROUNDING = 1e-12  # share of the largest score within which scores are equal
 Scores = NDArray[np.float64]  # (resamples,): a side's score in each bootstrap resample
 Draws = dict[str, list[Scores]]  # name of a side -> its bootstrap scores in each halving
 
@@ -73,7 +74,8 @@ class SystemResult:
     estimate: Estimate
     difference: Comparison  # minus real text's score
     corrected_p: float  # p-value of that difference, for all critics and systems (Holm)
-    detectable: float  # the smallest difference from real text that a test at .05 sees in 80 of 100
+    # The smallest difference from real text that a test at .05 sees in 80 of 100; nan: not known.
+    detectable: float
     rank: Rank
 
 
@@ -311,7 +313,7 @@ class Plan:
         real: the critic's score of the real texts that it is not fitted to; nan where that is not
             known before the work.
         detectable: system -> the smallest difference from real text that a test at .05 detects
-            with a power of .8.
+            with a power of .8; nan, not known, where the real texts do not vary.
         reason: why the critic is left out, or why the differences are not known.
     """
 
@@ -381,7 +383,8 @@ def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan
     for name, side in sides.sides.items():
         if name != REAL:
             variance_of_system = variance * num_scored / len(side)
-            detectable[name] = POWERED * math.sqrt(variance + variance_of_system)
+            # Texts that do not vary say nothing of how others will: 0 would promise too much.
+            detectable[name] = POWERED * math.sqrt(variance + variance_of_system) or math.nan
     return Plan(panel.name, seconds, critic.score_of(statistics), detectable)
 
 
@@ -602,7 +605,8 @@ def _test(
 def detectable_difference(system: Sequence[Scores], real: Sequence[Scores]) -> float:
     """The smallest difference of scores that a test at .05 detects with a power of .8.
 
-    It is ``POWERED`` standard errors of the difference in one halving, the mean over halvings.
+    It is ``POWERED`` standard errors of the difference in one halving, the mean over halvings; nan,
+    not known, where neither side varies.
 
     Args:
         system, real: bootstrap scores of both sides in each halving.
@@ -610,13 +614,16 @@ def detectable_difference(system: Sequence[Scores], real: Sequence[Scores]) -> f
     standard_errors = []
     for system_scores, real_scores in zip(system, real, strict=True):
         standard_errors.append(math.sqrt(_variance(system_scores) + _variance(real_scores)))
-    return POWERED * middle(standard_errors)
+    return POWERED * middle(standard_errors) or math.nan
 
 
 def _variance(draws: Scores) -> float:
-    """Variance of the finite bootstrap scores; nan where there is none."""
+    """Variance of the finite bootstrap scores, 0 if they differ by rounding; nan if none is."""
     finite = draws[np.isfinite(draws)]
-    return float(np.var(finite)) if len(finite) else math.nan
+    if not len(finite):
+        return math.nan
+    rounding = ROUNDING * float(np.max(np.abs(finite)))
+    return float(np.var(finite)) if np.ptp(finite) > rounding else 0.0
 
 
 def _ranks(better: str, draws: Draws, estimates: Mapping[str, Estimate]) -> dict[str, Rank]:

@@ -4,7 +4,7 @@ Tables of scores, ranks and pairs, one figure, one page.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -17,9 +17,9 @@ from longform.criticize.report import (
     BETTER,
     FEW,
     MAKER,
+    RESULT_COLUMNS,
     SIGNIFICANT,
     beside_band,
-    cell,
     check,
     half_width,
     html_figure,
@@ -27,6 +27,7 @@ from longform.criticize.report import (
     html_page,
     keep_results_so_far,
     reason_lines,
+    result_row,
     set_aside_lines,
     write_record,
 )
@@ -41,7 +42,7 @@ from longform.criticize.systems import (
 from longform.errors import counted
 from longform.files.artefacts import atomic_write
 from longform.statistics.estimates import Estimate
-from longform.tables import TEXT_COLOURS, Cell, Figure, markdown_table, short, write_rows
+from longform.tables import TEXT_COLOURS, markdown_table, save_drawing, short, write_rows
 
 WIDTH = 6.5  # inches, of the figure
 LONGEST_NAME = 60  # ours: letters in a line of the legend
@@ -49,6 +50,7 @@ MARK_WIDTH, LETTER_WIDTH = 0.5, 0.07  # inches, in the legend
 MARKS = "os^D"  # of systems
 MORE_PAIRS = 40  # ours: most pairs that a table shows; the CSV beside it has all
 Rows = list[list[Any]]
+NOT_KNOWN = "not known: real texts do not vary"
 PAIR_COLUMNS = ("critic", "first", "second", "difference", "low", "high", "p", "p_corrected")
 PLAN_NOTE = (
     "under each system: the smallest difference from real text that one test at .05 sees with a "
@@ -57,7 +59,7 @@ PLAN_NOTE = (
 
 
 def tables(criticism: SystemsCriticism) -> list[tuple[str, Rows]]:
-    """(caption, rows) of each table: scores, ranks, and pairs of systems if some differ.
+    """(caption, rows) of each table: scores, p-values, ranks, and pairs if some differ.
 
     In all tables the first row is the header.
     """
@@ -66,6 +68,7 @@ def tables(criticism: SystemsCriticism) -> list[tuple[str, Rows]]:
             "Scores with 95 % intervals; * differs from real text (p < .05, corrected)",
             scores(criticism),
         ),
+        ("P-values of the difference from real text, in brackets corrected", p_values(criticism)),
         ("Ranks among the systems with 95 % intervals, 1 the best", ranks(criticism)),
     ]
     differing = pairs(criticism)
@@ -83,10 +86,28 @@ def scores(criticism: SystemsCriticism) -> Rows:
             result = critic.systems[name]
             star = " *" if result.corrected_p < SIGNIFICANT else ""
             cells.append(_with_interval(result.estimate) + star)
-        smallest = max(result.detectable for result in critic.systems.values())
-        rows.append([critic.panel.name, *cells, short(smallest)])
+        smallest = _detectable(result.detectable for result in critic.systems.values())
+        rows.append([critic.panel.name, *cells, smallest])
     for name, _ in criticism.failed:
         rows.append([name, "failed, see below", *[""] * (len(criticism.systems) + 1)])
+    return rows
+
+
+def _detectable(differences: Iterable[float]) -> str:
+    """The largest of the smallest detectable differences; nan is none that is known."""
+    finite = [difference for difference in differences if not math.isnan(difference)]
+    return short(max(finite)) if finite else NOT_KNOWN
+
+
+def p_values(criticism: SystemsCriticism) -> Rows:
+    """A row for each critic: every system's p-value against real text, and the corrected one."""
+    rows = [["critic", *criticism.systems]]
+    for critic in criticism.results:
+        cells = []
+        for name in criticism.systems:
+            result = critic.systems[name]
+            cells.append(f"{result.difference.p_value:.4f} ({result.corrected_p:.4f})")
+        rows.append([critic.panel.name, *cells])
     return rows
 
 
@@ -104,15 +125,15 @@ def ranks(criticism: SystemsCriticism) -> Rows:
 
 def pairs(criticism: SystemsCriticism) -> Rows:
     """A row for each critic and pair of systems that differ."""
-    rows = [["critic", "systems", "difference", "p, corrected"]]
+    rows = [["critic", "systems", "difference", "p", "p, corrected"]]
     for critic in criticism.results:
         for pair in critic.pairs:
             if pair.corrected_p < SIGNIFICANT:
                 value = short(pair.difference.difference)
                 interval = f"[{short(pair.low)}, {short(pair.high)}]"
                 names = f"{pair.first} minus {pair.second}"
-                p_value = f"{pair.corrected_p:.4f}"
-                rows.append([critic.panel.name, names, f"{value} {interval}", p_value])
+                both = [f"{pair.difference.p_value:.4f}", f"{pair.corrected_p:.4f}"]
+                rows.append([critic.panel.name, names, f"{value} {interval}", *both])
     return rows
 
 
@@ -124,7 +145,7 @@ def plan_rows(plans: Sequence[Plan], systems: Sequence[str]) -> Rows:
             time = duration(plan.seconds) if plan.seconds else "left out"
             rows.append([plan.name, time, plan.reason, *[""] * len(systems)])
         else:
-            seen = [short(plan.detectable[name]) for name in systems]
+            seen = [_detectable([plan.detectable[name]]) for name in systems]
             rows.append([plan.name, duration(plan.seconds), short(plan.real), *seen])
     return rows
 
@@ -222,8 +243,8 @@ def save(criticism: SystemsCriticism, folder: Path | str) -> Path:
         if criticism.results:
             height = 1.05 + 0.15 * _legend(list(criticism.systems)).lines
             size = (WIDTH, height + 0.45 * len(criticism.results))  # inches
-            figure = Figure("", _cells(criticism), _drawing(criticism), size)
-            figure.save(partial, "results")
+            save_drawing((_drawing(criticism), size), partial / "results")
+            write_rows(partial / "results.csv", RESULT_COLUMNS, _result_rows(criticism))
         (partial / "results.md").write_text(markdown(criticism), encoding="utf-8")
         write_rows(partial / "pairs.csv", PAIR_COLUMNS, _pair_rows(criticism))
         keep_results_so_far(folder, partial)
@@ -268,15 +289,16 @@ def _pair_rows(criticism: SystemsCriticism) -> Rows:
     return rows
 
 
-def _cells(criticism: SystemsCriticism) -> list[Cell]:
-    """The numbers of the figure: real text and every system for each critic."""
-    cells = []
+def _result_rows(criticism: SystemsCriticism) -> Rows:
+    """A row for each critic and side, as ``RESULT_COLUMNS`` names its numbers."""
+    rows = []
     for critic in criticism.results:
-        critic_name = critic.panel.name
-        cells.append(cell(critic_name, REAL, critic.real, None))
-        for name, result in critic.systems.items():
-            cells.append(cell(critic_name, name, result.estimate, result.difference.p_value))
-    return cells
+        name = critic.panel.name
+        rows.append(result_row(name, REAL, critic.real))
+        for system, result in critic.systems.items():
+            tests = result.difference.p_value, result.corrected_p
+            rows.append(result_row(name, system, result.estimate, *tests))
+    return rows
 
 
 def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
