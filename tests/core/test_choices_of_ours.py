@@ -9,6 +9,7 @@ import pytest
 CHOICES = {
     "longform.criticize.copies": {"MOST": 5_000_000, "GRAM": 5, "SHARED": 0.5, "NEIGHBOURS": 3},
     "longform.criticize.judging": {"RESAMPLES": 1000, "PERMUTATIONS": 2000},
+    "longform.criticize.lengths": {"SHORT": 0.5},
     "longform.criticize.panels": {
         "SENTENCES_KEPT": 2**15, "PEOPLED": 4, "TITLED": 0.9, "SENTENCES": 5, "FEWEST": 10, "WINDOW": 1024},
     "longform.criticize.report": {"FEW": 20, "SIGNIFICANT": 0.05, "ENGLISH": 0.9},

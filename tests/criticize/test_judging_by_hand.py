@@ -10,6 +10,8 @@ import pytest
 from longform.criticize import judging
 from longform.criticize.judging import ComparedTexts, _Fit, worst_places
 from longform.criticize.splits import Halves
+from longform.critics import EntityGrid
+from longform.critics.saving import checksum
 from longform.documents import Document, Section
 from longform.errors import BadInput
 from longform.statistics.comparisons import Comparison
@@ -123,7 +125,9 @@ def texts():
     equal = SimpleNamespace(
         real=real, generated=generated, documents=[*real, *generated], cut=(1, 0)
     )
-    return SimpleNamespace(real=("r",), sources=SOURCES, equal={"words": equal}, copies=(0, 0, 0))
+    return SimpleNamespace(
+        real=(document("r"),), generated=(document("g"),), sources=SOURCES, equal={"words": equal}
+    )
 
 
 @pytest.fixture
@@ -172,9 +176,9 @@ def test_a_critic_that_learns_is_taught_by_each_halving(judged, texts):
     assert blame == {"generated/2": ["real/b"]} and rest == (texts, 7, 11, 13)
     units = [("real/a", "test"), ("real/b", "test"), ("generated/2", "generated")]
     assert asked == [
-        ("halves", ("r",), 0), ("part", units, ["real/a"], []),
+        ("halves", texts.real, 0), ("part", units, ["real/a"], []),
         ("blame", ["real/a"], ["generated/2", "generated/1"], ["generated/2"]),
-        ("halves", ("r",), 1), ("part", units, ["real/b"], []),
+        ("halves", texts.real, 1), ("part", units, ["real/b"], []),
         ("blame", ["real/b"], ["generated/1"], ["generated/2"]),
     ]  # fmt: skip
 
@@ -256,7 +260,7 @@ def test_median_lengths_are_words_of_each_side():
 
 def test_an_estimate_counts_a_text_as_scored_if_any_halving_scored_it(monkeypatch):
     """Scores 2 and 3: a mean of 2.5 over all draws; "b" is scored in the second halving alone."""
-    monkeypatch.setattr(judging, "signature", lambda critic: critic.name)
+    monkeypatch.setattr(judging, "identity_over_halvings", lambda critics: critics[0].name)
 
     def side(name, *units):
         critic = SimpleNamespace(
@@ -271,6 +275,19 @@ def test_an_estimate_counts_a_text_as_scored_if_any_halving_scored_it(monkeypatc
     one = judging.estimate_over_halvings(sides, [np.array([1.0] * 50), np.array([4.0] * 50)])
     assert (one.value, one.low, one.high, one.units, one.excluded) == (2.5, 1.0, 4.0, 2, 1)
     assert one.signature == "first"
+
+
+def test_an_identity_covers_the_fits_of_all_halvings():
+    first, second = (EntityGrid().fit([text]) for text in ("The dog ran.", "A cat sat. A cat ran."))
+    assert judging.identity_over_halvings([first]) == first.identity
+    names = set()
+    for fits in ([first, second], [second, first], [first, first]):
+        named = judging.identity_over_halvings(fits)
+        head, _, tail = named.rpartition(checksum(tuple(fits)))
+        own_head, _, own_tail = fits[0].identity.rpartition(checksum(fits[0]))
+        assert (head, tail) == (own_head, own_tail)
+        names.add(named)
+    assert len(names) == 3
 
 
 def test_blame_is_the_worst_parts_in_the_critics_direction():

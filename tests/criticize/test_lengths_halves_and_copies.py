@@ -56,6 +56,26 @@ def test_each_text_is_cut_to_its_counterparts_length():
     assert [document.id for document in found.documents] == ["a", "b", "c", "d"]
 
 
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (
+            1,
+            " (all sides are cut to the lengths of b, whose texts have a median of 1 words: drop b)",
+        ),
+        (
+            2,
+            " (all sides are cut to the lengths of b, whose texts have a median of 2 words: drop b)",
+        ),
+        (3, ""),
+    ],
+)
+def test_a_reason_names_the_side_whose_texts_are_half_as_long(words, note):
+    long, longer = [text("r", "a b c d")], [text("a", "a b c d e")]
+    sides = {"real": long, "a": longer, "b": [text("b", "a " * words)]}
+    assert lengths.why_short(sides, "words", "drop {}") == note
+
+
 def test_counterparts_of_sides_of_different_sizes_have_the_same_rank():
     own = np.array([5, 1, 3])
     documents = [text(name, name) for name in "abc"]

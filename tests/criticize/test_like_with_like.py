@@ -281,7 +281,7 @@ def test_critics_that_learnt_from_a_text_do_not_judge_its_shuffles():
         made.append(document(f"made {one.id}", list(lines), "generated"))
     recorded = panels.Panel("recorded", "?", list, Recording())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judging, "signature", lambda _: "recorded")
+        patch.setattr(judging, "identity_over_halvings", lambda _: "recorded")
         judge(recorded, ComparedTexts.of([*real, *made]), 1)
     assert len(seen) == panels.SPLITS
     for half in seen:  # the train half, the other half and the copies of that one
@@ -343,7 +343,7 @@ def test_the_interval_holds_what_halvings_disagree_about():
 
     real = [Document("x" * (i + 3), "test", d.sections) for i, d in enumerate(texts("real", 12))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judging, "signature", lambda _: "least")
+        patch.setattr(judging, "identity_over_halvings", lambda _: "least")
         found = judge(
             panels.Panel("least", "?", list, Least()),
             ComparedTexts.of([*real, *texts("g", 6, split="generated")]),

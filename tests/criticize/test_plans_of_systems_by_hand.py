@@ -43,7 +43,12 @@ def sides(monkeypatch):
     """Three real texts, one of which teaches, and systems of four texts and of one."""
     texts = {name: [SimpleNamespace(id=one) for one in ids] for name, ids in IDS.items()}
     of_sides = SimpleNamespace(
-        sides=texts, excerpts={"words": texts}, sources="sources", cut={"words": {"m": 1}}, pairs={}
+        sides=texts,
+        excerpts={"words": texts},
+        sources="sources",
+        cut={"words": {"m": 1}},
+        pairs={},
+        why_short=lambda measure: f" (m is short of {measure})",
     )
     asked = {}
 
@@ -110,7 +115,11 @@ def test_a_critic_that_does_not_apply_takes_no_time_and_says_why(sides, monkeypa
 
     monkeypatch.setattr(systems, "_statistics", refuse)
     plan = systems._plan(panel(), sides[0], 1000, 7)
-    assert (plan.seconds, plan.detectable, plan.reason) == (0.0, {}, "no titles")
+    assert (plan.seconds, plan.detectable, plan.reason) == (
+        0.0,
+        {},
+        "no titles (m is short of words)",
+    )
     assert math.isnan(plan.real)
 
 
@@ -300,3 +309,14 @@ def test_a_plan_is_made_with_the_model_the_encoder_and_the_seed(monkeypatch):
     assert systems.plan_systems(texts[:2], {"m": texts[2:]}, **settings) == []
     assert systems.plan_systems(texts[:2], {"m": texts[2:]}) == []
     assert chosen == [("M", "E", 5, True), (None, None, 1234, False)]
+
+
+def test_a_pair_has_one_p_value_whichever_system_comes_first(monkeypatch):
+    def tested(panel, fits, first, second, seed, permutations):
+        return Comparison(2.0 if (first, second) == ("a", "b") else math.nan, 0.25, True, 9)
+
+    monkeypatch.setattr(systems, "_test", tested)
+    expected = {("a", "b"): 2.0, ("b", "a"): -2.0}
+    for (first, second), difference in expected.items():
+        found = systems._test_of_pair(panel(), [], first, second, 7, 9)
+        assert found == Comparison(difference, 0.25, True, 9)

@@ -48,8 +48,12 @@ def critic(name, pairs=(), real=None, **systems):
     return CriticOnSystems(panel, real or estimate(), judged | systems, tuple(pairs), {"m": 1})
 
 
+def texts_of(name, size):
+    return Texts(tuple(SimpleNamespace(text=f"{name} {row}") for row in range(size)))
+
+
 def found(*critics, sizes=(50, 20, 30), failed=(), paired=False, aside=0):
-    sides = [Texts(tuple(range(size))) for size in sizes]
+    sides = [texts_of(name, size) for name, size in zip((REAL, *"mn"), sizes, strict=True)]
     sides[1] = Texts(sides[1].documents, tuple((f"line {i}", "no text") for i in range(aside)))
     texts = {"m": sides[1], "_n": sides[2]}
     return SystemsCriticism(tuple(critics), (("x", "no model"),), failed, sides[0], texts, paired)
@@ -128,9 +132,27 @@ def test_notes_say_how_many_texts_there_are_and_which_are_few():
         assert [
             line for line in systems_report.notes(found(sizes=sizes)) if "fewer than 20" in line
         ]
-    lines = systems_report.notes(found(sizes=(40, 20, 20), paired=True))
-    assert "paired: texts of one prompt are compared with each other" in lines
+    lines = systems_report.notes(found(sizes=(40, 20, 20)))
     assert not [line for line in lines if "fewer than 20" in line]
+
+
+def test_a_note_counts_the_prompts_of_paired_systems():
+    (line,) = systems_report._pairing(found(sizes=(40, 20, 20), paired=True))
+    assert line.startswith("paired: 20 prompts, of which every system has a text: texts of one")
+    assert line in systems_report.notes(found(sizes=(40, 20, 20), paired=True))
+    alone = replace(found(paired=True), systems={"m": texts_of("m", 1)})
+    (line,) = systems_report._pairing(alone)
+    assert line.startswith("paired: m is the only system, so none of its texts has a partner")
+    assert systems_report._pairing(found()) == []
+
+
+def test_a_note_names_systems_that_have_the_same_texts():
+    texts = [SimpleNamespace(text=word) for word in "xyz"]
+    sides = {"a": texts[:2], "b": texts[1:], "c": texts[1::-1]}
+    systems = {name: Texts(tuple(side)) for name, side in sides.items()}
+    assert systems_report._same_texts(replace(found(), systems=systems)) == [
+        "a and c have the same texts: their numbers differ by chance alone"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +181,7 @@ def test_where_no_two_systems_differ_a_sentence_takes_the_tables_place():
 
 
 def test_one_system_or_no_critic_says_nothing_of_systems_that_differ():
-    alone = replace(found(critic("a")), systems={"m": Texts((1,))})
+    alone = replace(found(critic("a")), systems={"m": texts_of("m", 1)})
     for criticism in (alone, found()):
         assert NO_DIFFERENCE not in systems_report.markdown(criticism)
 

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from longform.criticize.brought_models import Options, check
 from longform.criticize.copies import near_copies
 from longform.criticize.cost import announcement
-from longform.criticize.lengths import MEASURES, EqualLengths, Excerpt, equal_lengths
+from longform.criticize.lengths import (
+    MEASURES,
+    EqualLengths,
+    Excerpt,
+    equal_lengths,
+    why_short,
+)
 from longform.criticize.panels import Panel, panels
 from longform.criticize.report import Blame, Criticism, CriticResult
 from longform.criticize.results_so_far import ResultsSoFar
@@ -30,6 +36,7 @@ from longform.criticize.splits import (
     one_row_per_source,
     units_among,
 )
+from longform.critics.saving import checksum, identity
 from longform.datasets.own_texts import read_texts
 from longform.documents import Document
 from longform.errors import BadInput, counted
@@ -38,7 +45,6 @@ from longform.statistics.comparisons import Comparison, compare
 from longform.statistics.estimates import Estimate, bootstrap_scores
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
-from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
 
 RESAMPLES = 1000  # a halving
@@ -266,7 +272,9 @@ def judge(
         unblamed = [unit for unit in generated if unit.unit_id not in blame]
         blame |= _blame(panel, fit.critic, unblamed, generated_by_id)
     if not fits:
-        raise error or BadInput("no text could be read")
+        sides = {"real": texts.real, "generated": texts.generated}
+        note = why_short(sides, panel.measure, "take longer texts")
+        raise BadInput(f"{error or 'no text could be read'}{note}") from error
     return _combined(panel, fits, blame, texts, seed, resamples, permutations)
 
 
@@ -434,8 +442,19 @@ def estimate_over_halvings(
         high=high,
         units=len(scored),
         excluded=len(unscored - scored),
-        signature=signature(sides[0][0]),
+        signature=identity_over_halvings([critic for critic, _ in sides]),
     )
+
+
+def identity_over_halvings(critics: Sequence[Any]) -> str:
+    """The identity of a critic that is fitted to several halvings (:func:`.saving.identity`).
+
+    Its checksum is that of all fits; of one fit, the identity that the critic has itself.
+    """
+    of_first = identity(critics[0])
+    if len(critics) == 1:
+        return of_first
+    return of_first.replace(checksum(critics[0]), checksum(tuple(critics)))
 
 
 def _blame(panel: Panel, critic: Any, units: Sequence[Any], texts: Mapping[str, Document]) -> Blame:

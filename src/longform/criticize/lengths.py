@@ -9,9 +9,10 @@ text is left out, and texts of equal lengths stay whole.
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from longform.text.sentences import sentences
 
 Measure = Literal["sections", "sentences", "words"]
 MEASURES: tuple[Measure, ...] = ("sections", "sentences", "words")
+SHORT = 0.5  # ours: share of real text's median length up to which a side's texts are short
 _WORD = re.compile(r"\S+")
 Lengths = NDArray[np.int64]  # (texts of a side,)
 
@@ -117,6 +119,30 @@ def cut_to_equal_lengths(
         excerpts.append(tuple(excerpts_of_side))
         cut.append(int((lengths[number] > shortest).sum()))
     return excerpts, cut
+
+
+def why_short(sides: Mapping[str, Sequence[Document]], measure: Measure, advice: str) -> str:
+    """Say which side's texts the others are cut to, for a critic that cannot judge what is left.
+
+    Args:
+        sides: the texts of each side as they came, real ones first.
+        measure: what a length is.
+        advice: what to do about a side, whose name stands for ``{}``.
+
+    Returns:
+        Words in brackets that follow the critic's reason; none where no side's median is at most
+        ``SHORT`` of that of real texts.
+    """
+    medians: dict[str, float] = {}
+    for name, side in sides.items():
+        medians[name] = median(length(document, measure) for document in side)
+    shortest = min(medians, key=lambda name: medians[name])
+    if medians[shortest] > SHORT * medians[next(iter(sides))]:
+        return ""
+    return (
+        f" (all sides are cut to the lengths of {shortest}, whose texts have a median of "
+        f"{medians[shortest]:g} {measure}: {advice.format(shortest)})"
+    )
 
 
 def _counterparts(lengths: Lengths, documents: Sequence[Document], other: Lengths) -> Lengths:

@@ -29,7 +29,13 @@ from longform.criticize.judging import (
     read_units,
     run_critics,
 )
-from longform.criticize.lengths import MEASURES, Excerpt, Measure, cut_to_equal_lengths
+from longform.criticize.lengths import (
+    MEASURES,
+    Excerpt,
+    Measure,
+    cut_to_equal_lengths,
+    why_short,
+)
 from longform.criticize.panels import Panel, panels
 from longform.criticize.results_so_far import ResultsSoFar
 from longform.criticize.splits import (
@@ -167,6 +173,12 @@ class ComparedSides:
     def documents(self) -> list[Document]:
         """The texts of all sides, whole."""
         return joined(self.sides)
+
+    def why_short(self, measure: Measure) -> str:
+        """Which system's short texts all sides are cut to, in brackets; empty for none."""
+        several = len(self.sides) > 2
+        advice = "leave {} out, or take longer texts of it" if several else "take longer texts"
+        return why_short(self.sides, measure, advice)
 
 
 def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
@@ -373,7 +385,8 @@ def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan
         test = units_among(units, halving.test)
         statistics = _statistics(panel, critic, REAL, test, sides)
     except BadInput as error:
-        return Plan(panel.name, 0.0, math.nan, {}, str(error))
+        reason = f"{error}{sides.why_short(panel.measure)}"
+        return Plan(panel.name, 0.0, math.nan, {}, reason)
     # 2. The variance of a mean score over a system's texts, if they vary as the real ones do.
     rng = generator(seed, "plan", panel.name)
     variance = _variance(bootstrap_scores(critic, statistics, rng, RESAMPLES))
@@ -427,7 +440,10 @@ def judge_systems(
     """
     if panel.absent:
         raise InputError(panel.absent)
-    fits = _fits(panel, sides)
+    try:
+        fits = _fits(panel, sides)
+    except BadInput as error:
+        raise InputError(f"{error}{sides.why_short(panel.measure)}") from error
     draws = _draws(panel, fits, bool(sides.pairs), seed, resamples)
     estimates = {name: _estimate(fits, name, draws[name]) for name in fits[0].sides}
     ranks = _ranks(panel.critic.better, draws, estimates)
@@ -447,7 +463,7 @@ def judge_systems(
     # 2. Each pair of systems.
     pairs = []
     for first, second in combinations(systems, 2):
-        difference = _test(panel, fits, first, second, seed, permutations)
+        difference = _test_of_pair(panel, fits, first, second, seed, permutations)
         gaps = []
         for first_scores, second_scores in zip(draws[first], draws[second], strict=True):
             gaps.append(first_scores - second_scores)
@@ -600,6 +616,16 @@ def _test(
         sides = fit.sides[first], fit.sides[second]
         tests.append(compare(fit.critic, *sides, rng, permutations, matched=True))
     return combined_test(tests)
+
+
+def _test_of_pair(
+    panel: Panel, fits: Sequence[_Fit], first: str, second: str, seed: int, permutations: int
+) -> Comparison:
+    """As :func:`_test`, with a p-value that does not depend on which system comes first."""
+    if first <= second:
+        return _test(panel, fits, first, second, seed, permutations)
+    opposite = _test(panel, fits, second, first, seed, permutations)
+    return replace(opposite, difference=-opposite.difference)
 
 
 def detectable_difference(system: Sequence[Scores], real: Sequence[Scores]) -> float:

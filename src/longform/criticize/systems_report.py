@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import combinations
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -172,13 +173,14 @@ def notes(criticism: SystemsCriticism) -> list[str]:
         f"texts: {', '.join(counts)}; a critic that learns is taught by half of the real texts and "
         "compares the others, several halvings over",
         "all sides are cut to the same lengths: each text to the shortest text of its rank",
-        "ranks are those of the scores, equal scores share the mean of their places; "
-        "a rank follows distance from real text's score where a critic has no better side; "
+        "ranks are those of the scores, equal scores share the mean of their places; their "
+        "intervals are not corrected for the number of systems and critics: whether two systems "
+        "differ is read from the corrected p-values of pairs; a rank follows distance from real text's score where a critic has no better side; "
         "p-values are permutation tests, corrected for all critics and systems (Holm)",
         "the smallest detectable difference is what one test at .05 sees in 80 of 100 comparisons",
     ]
-    if criticism.paired:
-        lines.append("paired: texts of one prompt are compared with each other")
+    lines += _pairing(criticism)
+    lines += _same_texts(criticism)
     if min(num_texts[0] // 2, *num_texts) < FEW:  # half of the real texts teach
         lines.append(
             f"fewer than {FEW} texts on a side (half of the real ones teach): "
@@ -199,6 +201,37 @@ def notes(criticism: SystemsCriticism) -> list[str]:
     lines += reason_lines("left out", criticism.left_out)
     for name, texts in sides.items():
         lines += set_aside_lines(name, texts)
+    return lines
+
+
+def _pairing(criticism: SystemsCriticism) -> list[str]:
+    """A note on paired texts: of how many prompts, or that there is nothing to pair."""
+    if not criticism.paired:
+        return []
+    if len(criticism.systems) == 1:
+        (name,) = criticism.systems
+        return [
+            f"paired: {name} is the only system, so none of its texts has a partner; they are "
+            "compared with real texts as texts of other prompts"
+        ]
+    num_prompts = len(next(iter(criticism.systems.values())).documents)
+    return [
+        f"paired: {counted(num_prompts, 'prompt')}, of which every system has a text: texts of one "
+        "prompt are compared with each other"
+    ]
+
+
+def _same_texts(criticism: SystemsCriticism) -> list[str]:
+    """A note for each two systems that have the same texts, word for word."""
+    lines = []
+    for first, second in combinations(criticism.systems, 2):
+        texts = []
+        for name in (first, second):
+            texts.append(sorted(one.text for one in criticism.systems[name].documents))
+        if texts[0] == texts[1]:
+            lines.append(
+                f"{first} and {second} have the same texts: their numbers differ by chance alone"
+            )
     return lines
 
 

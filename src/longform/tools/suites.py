@@ -379,7 +379,10 @@ def judge_suites(
     )
     left_out = set(excluded)
     left_out.difference_update(suite.name for suite in readable)
-    signature = f"accuracy; ends={ends}; separator={separator}; seed={seed}; longform {__version__}"
+    settings = (
+        f"metric={metric or 'of each suite'}; ends={ends}; separator={separator}; seed={seed}"
+    )
+    signature = f"accuracy; {settings}; longform {__version__}"
     return SuitesReport(
         opened.model.name, other_name, tuple(results), tuple(sorted(left_out)), signature
     )
