@@ -272,7 +272,7 @@ def _copies(criticism: "Criticism") -> list[str]:
         )
         lines.append(
             f"{near_copies}, {criticism.shared} word for word: no critic that learnt from a text "
-            "judges its copies (one that copies several real texts, where none of them taught), and "
+            "judges its copies (one of several real texts, where none of them taught), and "
             "the test exchanges a copy with its original alone"
         )
     for side, copies in (("real", real), ("generated", generated)):

@@ -175,7 +175,8 @@ def notes(criticism: SystemsCriticism) -> list[str]:
         "all sides are cut to the same lengths: each text to the shortest text of its rank",
         "ranks are those of the scores, equal scores share the mean of their places; their "
         "intervals are not corrected for the number of systems and critics: whether two systems "
-        "differ is read from the corrected p-values of pairs; a rank follows distance from real text's score where a critic has no better side; "
+        "differ is read from the corrected p-values of pairs; a rank "
+        "follows distance from real text's score where a critic has no better side; "
         "p-values are permutation tests, corrected for all critics and systems (Holm)",
         "the smallest detectable difference is what one test at .05 sees in 80 of 100 comparisons",
     ]
