@@ -220,14 +220,14 @@ def test_two_texts_that_copy_one_real_text_share_no_source():
     assert found.sources == {"a": 0, "b": 0, "c": 1, "x": 0, "y": 2, "z": 3, "w": 3}
 
 
-def test_versions_of_two_systems_share_a_source_and_are_no_copies_of_real_text():
+def test_versions_of_two_systems_share_a_source_that_is_not_real_text():
     sides = [[text("a", MILL)], [text("x", LAKE), text("y", MILL)], [text("z", LAKE)]]
     found = copies.near_copies(sides)
     assert found.originals == {"y": frozenset({0})}
     assert found.sources == {"a": 0, "x": 1, "y": 0, "z": 1}
 
 
-def test_a_text_is_set_against_the_last_three_of_a_side_that_share_a_feature():
+def test_a_text_is_set_against_the_last_three_that_share_a_feature():
     earlier = [np.array([7], dtype=np.uint64)] * 4
     later = [np.array([7], dtype=np.uint64), np.array([8], dtype=np.uint64)]
     one = np.ones(1, dtype=np.int64)
