@@ -58,10 +58,8 @@ def test_unknown_titles_and_invalid_chains_are_counted_and_never_scored():
         critic.sufficient_statistics(chains("axb")),
         critic.sufficient_statistics(chains("b")),
     )
-    assert (
-        with_unknown.total("unknown") == with_unknown.total("transitions") == 2
-        and known.total("unknown") == 0
-    )
+    assert with_unknown.total("unknown") == with_unknown.total("transitions") == 2
+    assert known.total("unknown") == 0
     statistics = critic.sufficient_statistics(chains("ab") + chains("ab", valid=False))
     assert statistics.column("excluded").tolist() == [0, 1]
     assert statistics.values[1, :3].tolist() == [0, 0, 0]

@@ -75,10 +75,8 @@ def test_places_that_are_no_plain_file_and_unread_packings_are_named(tmp_path):
 def test_empty_files_have_no_line_and_a_lone_mark_is_no_text(tmp_path):
     for content in (b"", b"\xef\xbb\xbf", gzip.compress(b"")):
         (tmp_path / "a").write_bytes(content)
-        assert (
-            list(opening.text_lines(tmp_path / "a")) == []
-            and opening.read_text(tmp_path / "a") == ""
-        )
+        assert list(opening.text_lines(tmp_path / "a")) == []
+        assert opening.read_text(tmp_path / "a") == ""
 
 
 def test_an_object_that_has_a_key_twice_is_refused_at_any_depth(tmp_path):

@@ -168,6 +168,8 @@ def test_published_articles_are_pages_and_claims_share_their_sentence(tmp_path):
         "unnamed"
     ] == 1
     assert Counter(d.split for d in read_whole) == {"train": 4, "validation": 1}
+    assert pages.facts == {**encyclopedia.read_whole(**given).facts, "unnamed": 1}
+    assert encyclopedia.read_openings(**given, sentences=1).facts == pages.facts
     (tmp_path / "symmetric.jsonl").write_text(
         '{"claim": "c", "evidence": "", "gold_label": "SUPPORTS"}\n', encoding="utf-8"
     )

@@ -353,10 +353,8 @@ def test_two_revisions_are_compared_by_metric_parameter_and_plot(project):
     first = git(project, "rev-parse", "HEAD").strip()
     found = json.loads(dvc(project, "metrics", "diff", first, "wide", "--json"))
     changed = found["data/metrics/articles/section_order.json"]["wiki.gpt2-with_titles.latent_ppl"]
-    assert (
-        found.keys() == {"data/metrics/articles/section_order.json"}
-        and changed["new"] == 7.25 != changed["old"]
-    )
+    assert found.keys() == {"data/metrics/articles/section_order.json"}
+    assert changed["new"] == 7.25 != changed["old"]
     wider = {"models.gpt2.n_embd": {"old": 64, "new": 128, "diff": 64}}
     assert json.loads(dvc(project, "params", "diff", first, "wide", "--json")) == {
         "params.yaml": wider

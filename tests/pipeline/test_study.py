@@ -286,17 +286,13 @@ def test_systems_made_at_once_have_the_bytes_of_one_after_the_other(
     stopped = subprocess.run(
         [sys.executable, "-c", APART, folder, *STAGES[3:5]], capture_output=True, text=True
     )
-    assert (
-        stopped.returncode == 2
-        and "longform: tiny-seed_2 (exit status 1) stopped" in stopped.stderr
-    )
+    assert stopped.returncode == 2
+    assert "longform: tiny-seed_2 (exit status 1) stopped" in stopped.stderr
     assert "Traceback" not in stopped.stderr and stopped.stderr.count("longform: ") == 2
     made.append({**files(data, "documents.jsonl"), **files(data, "*.npz")})
     assert made[0] == made[1] and sum("seed_2" in "/".join(path.parts) for path in made[0]) > 1
     monkeypatch.setenv("LONGFORM_DEVICES", "2")
-    assert (
-        run(folder, STAGES[3]) == [2]
-        and "LONGFORM_DEVICES or LONGFORM_NODES is set too" in capsys.readouterr().err
-    )
+    assert run(folder, STAGES[3]) == [2]
+    assert "LONGFORM_DEVICES or LONGFORM_NODES is set too" in capsys.readouterr().err
     monkeypatch.setenv("LONGFORM_SYSTEMS", "0")
     assert run(folder, STAGES[3]) == [2] and "LONGFORM_SYSTEMS is '0'" in capsys.readouterr().err

@@ -77,10 +77,8 @@ def test_a_stage_sees_edits_and_nothing_of_the_stage_before_it(warm, project):
         seen = json.loads(said)
         assert status == 0 and seen["argv"] == [kind, "articles", "wiki"]
         assert seen["calls"] == [kind] and seen["named"] == kind
-        assert (
-            seen["folder"] == seen["path"] == str(project)
-            and seen["main"] == "longform_lab.__main__"
-        )
+        assert seen["folder"] == seen["path"] == str(project)
+        assert seen["main"] == "longform_lab.__main__"
     (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
     assert json.loads(run(warm, project, "third")[1])["calls"] == ["edited", "third"]
     assert run(warm, project, "refused")[0] == 3
@@ -109,10 +107,8 @@ def test_ctrl_c_ends_the_stage_and_not_the_process(warm, project, capfd):
         ):
             os.kill(one, signal.SIGINT)
         assert stage.result(20)[0] not in (0, None)
-        assert (
-            thread.submit(run, warm, project, "next").result(20)[0] == 0
-            and warm._process.pid == process
-        )
+        assert thread.submit(run, warm, project, "next").result(20)[0] == 0
+        assert warm._process.pid == process
     assert "Traceback" not in capfd.readouterr().err
 
 

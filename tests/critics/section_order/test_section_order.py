@@ -351,7 +351,14 @@ def test_an_encoder_gets_a_new_layer_of_the_seed_over_the_titles(tmp_path, monke
         layers.append(made.network.classifier.weight)
     assert torch.equal(layers[0], layers[1]) and not torch.equal(layers[0], layers[2])
     assert made.network.config.id2label == dict(enumerate(sorted(TINY_TITLES)))
-    (learner, network, _, collate, schedule), settings = calls[2]
+    (learner, network, items, collate, schedule), settings = calls[2]
+    expected = {"train": [], "validation": []}
+    for document in documents():
+        for section in document.sections:
+            tokens = made.tokenizer(section.text)["input_ids"][:8]
+            label = sorted(TINY_TITLES).index(section.title)
+            expected.get(document.split, []).append((tokens, label))
+    assert items == expected
     assert (learner, network, schedule) == (reading.TitleClassifier, made.network, {})
     assert collate is reading.collate
     assert settings == {"seed": 4, "name": "n", "scratch": tmp_path}
