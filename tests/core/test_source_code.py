@@ -136,6 +136,7 @@ def test_a_changed_constant_call_import_or_data_file_changes_its_file(package, f
         "from .noise import hum as SPEED",
         "from longform.noise import *",
         "from longform import noise as SPEED",
+        "import longform\nSPEED = longform.noise",
     ],
 )
 def test_every_way_to_name_a_module_reaches_it(package, line):

@@ -63,6 +63,7 @@ DATES = {
     "{{death date and age|1990|5|1|1950|4|1|df=y}}": "1 May 1990 (aged 40)",
     "{{death date and age|1990|5|1}}": "May 1, 1990",
     "{{oldstyledate|2 May|1700|22 April}}": "2 May [O.S. 22 April] 1700",
+    "{{oldstyledate|2 May|1700}}{{oldstyledate||1700|22 April}}": "",
     "{{as of|2009|5|12}}": "As of 12 May 2009",
     "{{as of|2009|5|12|df=US}}": "As of May 12, 2009",
     "{{as of|2009|since=y}}, {{as of|2009|since=y|lc=y}}": "Since 2009, since 2009",

@@ -323,6 +323,13 @@ def test_bad_settings_are_one_sentence(model, tmp_path, over, sentence):
     refuses(sentence, make, model, tmp_path, **over)
 
 
+def test_a_model_is_tried_before_anything_else_is_read(model, tmp_path, monkeypatch):
+    names = []
+    monkeypatch.setattr(long_documents, "try_language_model", lambda *given: names.append(given[2]))
+    refuses("documents is 0", make, model, tmp_path, documents=0)
+    assert names == ["generate tiny"]
+
+
 @pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize(
     "rule", [Truncation(), Truncation(3), Truncation(0, 0.5), Truncation(5, 2.0), Truncation(99)]

@@ -23,6 +23,7 @@ from longform.language_models.checkpoints import (
     published,
 )
 from longform.language_models.sentence_features import open_encoder
+from longform.language_models.settings import Finetuned
 from longform.statistics.random_streams import derived_seed
 from tests.refusals import refuses
 
@@ -108,6 +109,12 @@ def test_it_is_finetuned_and_saved_with_its_tokenizer(carried, tmp_path):
                           ({}, "a hub with a revision")])  # fmt: skip
 def test_what_is_not_there_is_said_in_a_sentence(carried, named, sentence):
     refuses(sentence, published, **named)
+
+
+@pytest.mark.parametrize("named", [NAMED, {"hub": "a/b", "revision": "0" * 40}])
+def test_a_finetuning_starts_from_a_pointer_to_what_is_named(carried, named, tmp_path):
+    folder = Finetuned(**named).start(tmp_path, tmp_path / "new" / "pointer")
+    assert json.loads((folder / "pointer.json").read_text()) == named
 
 
 def test_damaged_files_and_missing_devices_are_named_in_a_sentence(tmp_path, monkeypatch):

@@ -194,6 +194,28 @@ def test_fcoref_clusters_become_chains_under_any_release_of_transformers():
     assert old.all_tied_weights_keys == {} and new.all_tied_weights_keys == {"a": "b"}
 
 
+def test_fcoref_reads_with_the_network_of_a_folder(tmp_path, monkeypatch):
+    calls = []
+    modules = {
+        "fastcoref": SimpleNamespace(
+            FCoref=lambda *given, **named: calls.append((given, named)) or FakeModel()
+        ),
+        "fastcoref.coref_models.modeling_fcoref": SimpleNamespace(FCorefModel=SimpleNamespace()),
+        "spacy": SimpleNamespace(blank=lambda language: language),
+    }
+    monkeypatch.setattr(rules.importlib, "import_module", modules.__getitem__)
+    monkeypatch.setattr(rules, "FCOREF_PACKAGES", ("no-such-package",))
+    for name in rules.CHECKPOINT_FILES:
+        (tmp_path / name).touch()
+    settings = {"reader": tmp_path, "splits": ["test"], "film_filter": "released"}
+    found = rules.read_fcoref(documents=documents(TEXT, "Alien is a film."), **settings)
+    options = {"device": "cpu", "nlp": "en", "enable_progress_bar": False}
+    assert calls == [((str(tmp_path),), options)]
+    resolver = f"resolver=FcorefResolver({tmp_path.name})"
+    assert found.arrays["header_names"].tolist() == [resolver, "no-such-package=not installed"]
+    assert found.arrays["valid"].tolist() == [False, True]
+
+
 def test_names_carry_gender_their_own_and_from_outside():
     names = {"anmund": "MALE", "belsia": "FEMALE"}
     text = "Anmund Balow met Belsia Dalick. She smiled at him."

@@ -288,7 +288,8 @@ def test_batches_and_lexicons_in_readouts_change_no_number(taxonomy, monkeypatch
     units = [unit("dog", "cat"), unit("day", "night"), unit("house", "bank door")]
     whole = unit_scores(HirstStOnge(taxonomy), units)
     monkeypatch.setattr(HirstStOnge, "batch_words", 2)
-    assert len(list(nets.batches(units, 2))) == 3
+    sizes = [[len(batch) for batch in nets.batches(units, limit)] for limit in (2, 4, 5)]
+    assert sizes == [[1, 1, 1], [2, 1], [2, 1]]
     np.testing.assert_array_equal(unit_scores(HirstStOnge(taxonomy), units), whole)
     predictions = grids_to_predictions([unit("dog", "cat")], taxonomy.lexicon.to_arrays())
     assert (
