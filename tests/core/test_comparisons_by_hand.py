@@ -220,8 +220,7 @@ def test_each_unit_has_its_own_score_or_none():
 
 
 @pytest.mark.parametrize(
-    ("unit", "case"),
-    [("kind@0.5/a/b", ("kind", 0.5, "a/b")), ("sound@0/a", ("sound", 0.0, "a"))],
+    ("unit", "case"), [("kind@0.5/a/b", ("kind", 0.5, "a/b")), ("sound@0/a", ("sound", 0.0, "a"))]
 )
 def test_a_damaged_text_is_named_by_kind_severity_and_document(unit, case):
     assert damage.of_failure(unit) == case

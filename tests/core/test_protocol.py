@@ -105,9 +105,8 @@ def test_losing_units_on_one_side_is_no_difference_of_scores():
         (lambda trial: unscored(sample(40, -1.0, f"a{trial}"), 2)),
         (lambda trial: sample(40, -1.0, f"b{trial}")),
     )
-    assert (
-        rejections(few, whole, "lost") <= 9
-    )  # as above; exchanging the lost units too rejects about a third
+    # as above; exchanging the lost units too rejects about a third
+    assert rejections(few, whole, "lost") <= 9
     nothing = unscored(sample(40, -1.0, "a"), 0)
     assert (
         compare(Perplexity(), nothing, sample(40, -1.0, "b"), generator("none"), 200).p_value == 1.0

@@ -93,10 +93,7 @@ def test_sources_are_told_apart_by_draws_named_after_them(opened):
 
 WORLD = "planted"
 WRITERS = {
-    "article": (
-        lambda: articles.write(3, "wiki", 7),
-        [(WORLD, "wiki", 3, 7)],
-    ),
+    "article": (lambda: articles.write(3, "wiki", 7), [(WORLD, "wiki", 3, 7)]),
     "dialogue": (lambda: stories.write_dialogue(3, 7), [(WORLD, "dialogues", 3, 7)]),
     "report": (lambda: reports.write_report(3, 7), [(WORLD, "reports", 3, 7)]),
     "page": (

@@ -241,9 +241,7 @@ def test_texts_in_batches_have_the_features_that_they_have_alone(tmp_path, batch
         np.testing.assert_allclose(feature, np.broadcast_to(alone, feature.shape), atol=1e-5)
 
 
-def test_a_feature_is_the_last_hidden_state_of_the_last_token(
-    tmp_path,
-):
+def test_a_feature_is_the_last_hidden_state_of_the_last_token(tmp_path):
     folder, texts = lm_folder(tmp_path / "lm", window=256), documents(6)
     found = features.read(
         documents=texts, reader=folder, name="x", splits=["train", "validation", "test"]
@@ -428,9 +426,8 @@ def test_perplexities_with_and_without_titles_count_the_tokens_of_the_body(model
         for read in (with_titles, without)
     ]
     tokens = [statistics.total("tokens") for statistics in all_statistics]
-    assert (
-        abs(tokens[0] - tokens[1]) <= 3 * 3 * 4
-    )  # a first word is cut otherwise after a blank: nine sections
+    # a first word is cut otherwise after a blank: nine sections
+    assert abs(tokens[0] - tokens[1]) <= 3 * 3 * 4
     assert (
         all_statistics[0].total("title_tokens") > 9 and all_statistics[1].total("title_tokens") == 0
     )

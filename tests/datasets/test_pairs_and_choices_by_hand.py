@@ -7,11 +7,7 @@ import yaml
 
 from longform.datasets import coreference as c
 from longform.datasets.coreference import ReMention, TokenMention, pairs_from_chains
-from longform.datasets.test_suites.harness import (
-    Contrast,
-    contrast,
-    harness_task,
-)
+from longform.datasets.test_suites.harness import Contrast, contrast, harness_task
 from longform.datasets.test_suites.items import Suite, pair
 from tests.refusals import refuses
 

@@ -45,9 +45,7 @@ def sentences(document):
     return [s for _, row in cut_sections(document, "rules") for s in row]
 
 
-def test_a_shuffle_has_its_originals_sentences_in_an_order_of_its_own(
-    folder,
-):
+def test_a_shuffle_has_its_originals_sentences_in_an_order_of_its_own(folder):
     seen, corpus = set(), made(folder)
     for document in corpus.documents[2:]:
         name, task, _ = document.id.split("/")
@@ -184,9 +182,7 @@ def test_sentences_of_other_languages_come_from_a_file_beside_the_corpus(told, t
     refuses("no such file", damaged, told, beside=tmp_path / "absent.jsonl")
 
 
-def test_a_lower_severity_strikes_a_subset_and_records_every_strike(
-    told,
-):
+def test_a_lower_severity_strikes_a_subset_and_records_every_strike(told):
     corpus = damaged(told)
     edits = {d.id: {(e["section"], e["sentence"]) for e in d.edits} for d in corpus.documents}
     for name, places in edits.items():

@@ -288,9 +288,7 @@ def test_of_many_uses_of_a_connective_those_that_the_seed_draws_are_read(raw):
     assert regions(suite, 0, "manipulated") == ["It rained. I left", "yet", "I could."]
 
 
-def test_dialogues_stories_and_statements_are_parsed_with_their_options(
-    raw,
-):
+def test_dialogues_stories_and_statements_are_parsed_with_their_options(raw):
     assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
     assert [
         len(sources.read_persona_chat(raw / "dialogues.txt", drop_last=last))
@@ -324,9 +322,7 @@ def test_generated_dialogues_and_pieces_of_stories_are_ordered_texts_too(raw):
     refuses("lacks .'Human'.", built, raw, {"narration": "chat.csv"})
 
 
-def test_substituted_schemas_are_cut_where_they_differ_in_the_same_case(
-    tmp_path,
-):
+def test_substituted_schemas_are_cut_where_they_differ_in_the_same_case(tmp_path):
     records = [{"question_id": "q", "correctness": right, "substitution": f"It fell because The {noun} was heavy."}
                for noun, right in (("big ball", False), ("box", True))]  # fmt: skip
     path = tmp_path / "wsc273.json"

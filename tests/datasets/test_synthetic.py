@@ -70,9 +70,8 @@ def test_the_two_oracle_rules_differ_as_documented():
         1,
     ]  # garbage after M valid chunks is forgiven
     assert strict_states(f"{whole} c {DELIMITER}", owner, 100) is None
-    assert (
-        released_states(f"a {DELIMITER} b", owner, 2) is None
-    )  # the last delimiter is missing: one state only
+    # the last delimiter is missing: one state only
+    assert released_states(f"a {DELIMITER} b", owner, 2) is None
     assert released_states(f"{whole} a {DELIMITER}", owner, 2) is None  # one valid chunk too many
     assert strict_states(f"{whole} a {DELIMITER}", owner, 100) == [0, 1, 0]
     assert strict_states(f"{whole} a {DELIMITER}", owner, 2) is None

@@ -151,9 +151,7 @@ def test_table_11_by_hand():
     assert titles.table_11(titles.select(articles[:1], LOOSE, words))["med_sections"] is None
 
 
-def test_pieces_are_cut_as_gpt2_cuts_and_tokenizer_files_count_their_own(
-    tmp_path,
-):
+def test_pieces_are_cut_as_gpt2_cuts_and_tokenizer_files_count_their_own(tmp_path):
     pieces = {"": 0, "Hello world": 2, "It's 1990, no?": 6, "a  b": 3, "x_y": 3, "don't!!": 3}
     assert {text: titles.piece_count(text) for text in pieces} == pieces
     refuses("no such file", titles.token_counter, tmp_path / "absent.json")

@@ -266,9 +266,7 @@ def ranked(raw, split=None, **settings):
     )
 
 
-def test_a_year_of_views_is_summed_and_what_is_no_article_is_counted(
-    visited,
-):
+def test_a_year_of_views_is_summed_and_what_is_no_article_is_counted(visited):
     corpus = ranked(visited)
     assert ranked(visited, "test") == ["Ulm", "Norvtex"]
     # Ulm is in the test; Quen has two titles

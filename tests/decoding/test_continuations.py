@@ -40,9 +40,8 @@ def test_generations_have_prefix_continuation_and_human_text_in_any_batch(model)
     ) and continuation.title == "continuation"
     assert "Its people work in the old fields. It".startswith(reference.text.strip())
     assert reference.text.strip()
-    assert (
-        len({document.sections[1].text for document in made.documents[:3]}) > 1
-    )  # three seeds, not one text
+    # three seeds, not one text
+    assert len({document.sections[1].text for document in made.documents[:3]}) > 1
     top_k = {"kind": "top_k", "k": 20}
     whole = make(model, top_k, batch=16).documents
     assert make(model, top_k, batch=1).documents == whole
@@ -103,9 +102,8 @@ def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, mon
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     fresh = len(calls)
     make(model, scratch=tmp_path / "cut")
-    assert (
-        len(calls) == fresh and 5 < fresh < 2 * 5 + 6
-    )  # what was done is not done again; a torn line spoils no other
+    # what was done is not done again; a torn line spoils no other
+    assert len(calls) == fresh and 5 < fresh < 2 * 5 + 6
 
 
 def test_log_probabilities_are_the_models_own():

@@ -449,9 +449,8 @@ def test_noise_is_standard_gumbel_and_uncorrelated_in_either_precision():
     for row, key in enumerate([11, 12, 13]):
         assert torch.equal(gumbel(keys([key], 4), 100, torch.float64)[0], together[row])
     single, double = gumbel(keys(range(8), 2), 4000), gumbel(keys(range(8), 2), 4000, torch.float64)
-    assert (
-        float((single - double).abs().max()) < 4e-6
-    )  # a few float32 roundings of numbers up to 22
+    # a few float32 roundings of numbers up to 22
+    assert float((single - double).abs().max()) < 4e-6
     one = gumbel(keys(range(30), 5), 3000, torch.float64)
     later = gumbel(keys(range(30), 6), 3000, torch.float64)
     tokens, drafts, positions = (one[:, 1:], one[:, :-1]), (one[1:], one[:-1]), (one, later)

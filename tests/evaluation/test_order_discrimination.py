@@ -181,9 +181,8 @@ def test_a_mean_of_heads_carries_no_test_or_detail_of_one(areas):
 def test_heads_of_one_opinion_agree_with_their_mean():
     mean, first, second = heads_of("1", "2")
     assert mean.value == first.value == second.value
-    assert (
-        mean.p_value < 0.05 and mean.details["wins"] == first.details["wins"]
-    )  # what all have, the mean has
+    # what all have, the mean has
+    assert mean.p_value < 0.05 and mean.details["wins"] == first.details["wins"]
 
 
 def test_differences_of_scorers_over_heads_are_tested_over_heads():

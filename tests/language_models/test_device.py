@@ -91,8 +91,7 @@ def test_networks_that_are_only_read_with_take_bfloat16_where_it_is_chosen(monke
     assert load_reader(tmp_path, AutoModelForCausalLM).dtype == torch.float32
     monkeypatch.setenv("LONGFORM_PRECISION", "bfloat16")
     assert load_reader(tmp_path, AutoModelForCausalLM).dtype == torch.bfloat16
-    assert (
-        placed(torch.nn.Linear(1, 1)).weight.dtype == torch.float32
-    )  # one that is trained, or draws exactly
+    # one that is trained, or draws exactly
+    assert placed(torch.nn.Linear(1, 1)).weight.dtype == torch.float32
     monkeypatch.setenv("LONGFORM_PRECISION", "half")
     refuses("LONGFORM_PRECISION is 'half'", chosen_precision)

@@ -56,9 +56,8 @@ def test_the_papers_sizes_have_the_papers_parameters(kind, count):
     with torch.device("meta"):
         network = NETWORKS[kind](PAPER, 40_354)
     assert sum(p.numel() for p in network.parameters()) == count  # 64.80M and 65.98M in appendix C
-    assert (
-        Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1
-    )  # of the program on real parallel text
+    # of the program on real parallel text
+    assert Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1
 
 
 ITEMS = [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])]

@@ -211,9 +211,8 @@ def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, critic
     monkeypatch.chdir(articles)
     run(articles, f"read articles {name}", f"score articles {name}", "report matrix corruptions")
     records = read_results(articles / "data/scores/articles" / f"{name}.json")
-    assert (
-        len(records.where(metric="pairwise_accuracy")) == 8
-    )  # the tasks of sheng2024 and whole sections
+    # the tasks of sheng2024 and whole sections
+    assert len(records.where(metric="pairwise_accuracy")) == 8
     assert all(
         record.low <= record.value <= record.high
         for record in records.where(metric="pairwise_accuracy")

@@ -195,9 +195,8 @@ def test_a_real_scale_writes_with_one_tokenizer_and_has_all_its_names(name):
     assert tokenizer == params["suites"]["tokenizer"]
     assert {**tokenizer, "kind": "finetuned"} == params["models"]["smollm2"]
     made = {**params["corpora"], **params["corpora_from_files"]}
-    assert (
-        not params["corpora"].keys() & params["corpora_from_files"].keys()
-    )  # two stages may not write one folder
+    # two stages may not write one folder
+    assert not params["corpora"].keys() & params["corpora_from_files"].keys()
     for critic in ("section_order", "coreference", "topics", "perplexity"):
         entry = params["articles"]["critics"][critic]
         readings = {settings.get("as", key) for key, settings in entry["predictions"].items()}

@@ -307,9 +307,8 @@ def test_bad_studies_are_named_and_power_matches_the_textbook(tmp_path):
     refuses("not a study", load_study, tmp_path / "s.json")
     refuses("row 0", rows_study, [{"item_id": "a", "claim": "b"}], name="x", kind="claim")
     assert questions(Item("a", "claim", "testing", {}, ("x", "y"))) == [("label", ("x", "y"))]
-    assert (
-        needed(0.6, 0.7) == 356
-    )  # the usual worked example: 5 %, two sides, power 0.8, no continuity correction
+    # the usual worked example: 5 %, two sides, power 0.8, no continuity correction
+    assert needed(0.6, 0.7) == 356
     refuses("two different shares", needed, 0.5, 0.5)
 
 

@@ -114,9 +114,8 @@ def test_texts_are_cut_into_pieces_of_five_sentences_whose_order_is_judged(tmp_p
     (tmp_path / "mine.jsonl").write_text(json.dumps({"text": text}), encoding="utf-8")
     whole, context = named_suites([tmp_path / "mine.jsonl"])
     assert (whole.name, context.name) == ("mine_all", "mine_context")
-    assert (
-        len(whole.items) == 2
-    )  # the last two sentences of twelve have no other order of a context
+    # the last two sentences of twelve have no other order of a context
+    assert len(whole.items) == 2
     first = whole.items[0].condition("original")
     assert " ".join(region.content for region in first.regions) == " ".join(text.split()[:25])
     last = [item.condition("shuffled").regions[-1].content for item in context.items]

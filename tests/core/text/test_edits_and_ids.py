@@ -88,8 +88,7 @@ def test_windows_may_fill_a_text():
 
 
 @pytest.mark.parametrize(
-    "given",
-    [("x",), ("block", ()), ("block", (0,)), ("block", (2, 0)), ("block", (1,), 0)],
+    "given", [("x",), ("block", ()), ("block", (0,)), ("block", (2, 0)), ("block", (1,), 0)]
 )
 def test_a_shuffle_task_has_a_kind_sizes_and_copies(given):
     refuses("sizes and a number of copies from 1", permutations.ShuffleTask, *given)

@@ -212,9 +212,8 @@ def test_planted_bridges_differ_from_shuffles_most_by_their_own_density():
         JUDGES, test, [ShuffleTask(), ShuffleTask("window", (1, 2, 3))], train=train
     )
     found = {(r.critic, r.task): r.value for r in records if r.metric == "pairwise_accuracy"}
-    assert (
-        found["bbscore", "block_1"] > 0.6
-    )  # marginals see where a shuffled bridge goes, not that it jumps
+    # marginals see where a shuffled bridge goes, not that it jumps
+    assert found["bbscore", "block_1"] > 0.6
     assert min(found[name, "block_1"] for name in ("joint", "linear", "three_layer")) > 0.95
     assert found["bbscore", "window_1_2_3"] > 0.5
     assert min(found["joint", "window_1_2_3"], found["linear", "window_1_2_3"]) > 0.8
@@ -313,9 +312,8 @@ def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, objecti
     test = hidden_bridge(rng, 30)
     assert smoothness(head, *test) < 0.9 * smoothness(bridge_head(12, latent=2), *test)
     head, x = bridge_head(768), torch.randn((4, 768))
-    assert (
-        sum(p.numel() for p in head.parameters()) == 132_096
-    )  # it has no bias and is positively homogeneous
+    # it has no bias and is positively homogeneous
+    assert sum(p.numel() for p in head.parameters()) == 132_096
     torch.testing.assert_close(head(3 * x), 3 * head(x), rtol=1e-4, atol=1e-5)
 
 

@@ -73,9 +73,7 @@ def test_disjoint_vocabularies_are_languages_and_pure_sentences_corners(model):
     assert pure < 0.1 and mixed > 0.4
 
 
-def test_draws_depend_on_no_company_and_odd_sentences_are_invalid(
-    model,
-):
+def test_draws_depend_on_no_company_and_odd_sentences_are_invalid(model):
     arrays = read(planted(5, mixed=False), reader=model, seed=1).arrays
     added = arrays["posterior"] - model.alpha
     np.testing.assert_allclose(added.sum(axis=1), 8)

@@ -212,9 +212,8 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
         plain = SectionOrder(delta=0.1).fit(train)
         naive += abs(scored(plain, test) - exact) < (found.high - found.low) / 2
     assert hits >= 33  # 95 % of 40 is 38; fewer than 33 has probability below 1e-3
-    assert (
-        naive <= 13 and np.median(wide) < 0.5
-    )  # the uncorrected value is mostly outside, the interval no blank
+    # the uncorrected value is mostly outside, the interval no blank
+    assert naive <= 13 and np.median(wide) < 0.5
     # the factory counts validation sections and refuses an impossible transition
     found = errors.corrected(real=predictions(real()), deltas=[0.1, 1])
     sections = sum(len(unit.gold) for unit in of(real(), "validation"))

@@ -301,9 +301,8 @@ def test_the_gaussians_m_step_is_mean_and_covariance_of_posteriors():
 
 def test_uniform_numbers_are_those_of_the_scientific_library():
     draws = ctm.tausworthe(1, 10_000)
-    assert (
-        draws[-1] * 2**32 == 2733957125
-    )  # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
+    # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
+    assert draws[-1] * 2**32 == 2733957125
 
 
 def document(number: int, *sections: str) -> Document:
@@ -370,9 +369,8 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder(tmp_path, capsys):
     settings = {"em_iterations": 6, "em_tolerance": -1.0, "lag": 2}
     given = {"seed": 2, "topics": 2, "min_count": 1, "max_share": 1.1}
     ctm.fit(documents(*texts), settings={**settings, "em_iterations": 4}, scratch=tmp_path, **given)
-    assert (
-        len(models.TopicModel.load(tmp_path / ctm.CHECKPOINT).history) == 3
-    )  # the fourth iteration came after the last checkpoint
+    # the fourth iteration came after the last checkpoint
+    assert len(models.TopicModel.load(tmp_path / ctm.CHECKPOINT).history) == 3
     again = ctm.fit(documents(*texts), settings=settings, scratch=tmp_path, **given)
     whole = ctm.fit(documents(*texts), settings=settings, **given)
     assert np.array_equal(again.beta, whole.beta)

@@ -112,9 +112,8 @@ def test_synthetic_words_are_met_in_any_shape_and_their_proportions_found():
     )
     true, read_off = (x / x.sum(axis=1, keepdims=True) for x in (true, read_off))
     same = [np.corrcoef(true[:, k], read_off[:, k])[0, 1] for k in range(true.shape[1])]
-    assert (
-        np.mean(same) > 0.5 and min(same) > 0.3
-    )  # sentences drift, and an article has some thirty topic words
+    # sentences drift, and an article has some thirty topic words
+    assert np.mean(same) > 0.5 and min(same) > 0.3
     text = "The Bakers dug a canal, two canals (and lilies)."
     found = synthetic_words(("canal", "baker", "lily"))(document("d", text))
     assert found == ["the", "baker", "dug", "a", "canal", "two", "canal", "and", "lily"]

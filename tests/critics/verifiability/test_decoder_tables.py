@@ -216,9 +216,8 @@ SHEET_UNITS = [unit("a", "beam", ["one", "two", "one"]), unit("b", "top_k", ["on
 def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
     record = reliability.sheet_record(SHEET_UNITS)
     made = record.details
-    assert (
-        len(made["items"]) == 6 and made["prefixes"] == 1
-    )  # the first generation of two decoders of the table
+    # the first generation of two decoders of the table
+    assert len(made["items"]) == 6 and made["prefixes"] == 1
     assert sorted(i["key"]["decoder"] for i in made["items"]) == ["beam"] * 3 + ["top_k"] * 3
     seen = {sentence: text for _, sentence, text in reliability.judges_see(made)}
     assert seen["four"] == "P: four Said before: one three"

@@ -63,9 +63,8 @@ def test_pages_are_found_by_title_and_lines_by_words(tmp_path):
     ]  # the second by BM25
     assert retrieval.pages_for("Mercury is hot.") == ["Mercury (planet)"]
     assert retrieval.pages_for("Nowhere was founded.") == [] == retrieval.pages_for("")
-    assert (
-        retrieval.pages_for("a company with 3,512 employees") == []
-    )  # what BM25 brings needs a title in the claim
+    # what BM25 brings needs a title in the claim
+    assert retrieval.pages_for("a company with 3,512 employees") == []
     selection = checking.Bm25Lines(PAGES, limit=1)
     assert selection.lines_for("Ulm was founded in 1457.", ["Ulm"]) == [("Ulm", 1)]
     assert selection.lines_for("zebras", ["Ulm"]) == [] == selection.lines_for("Ulm", ["Atlantis"])

@@ -27,9 +27,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("domain", ["wiki", "wikisection", "pubmed", "arxiv"])
-def test_documents_have_the_worlds_lengths_and_spans_of_their_own(
-    domain,
-):
+def test_documents_have_the_worlds_lengths_and_spans_of_their_own(domain):
     corpus = build(name="test", seed=11, domain=domain, documents=300)
     documents, truth = corpus.documents, corpus.truth
     paragraphs = [section.text for document in documents for section in document.sections]
@@ -210,9 +208,7 @@ def place(edit):
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
-def test_severity_zero_is_the_identity_and_one_edits_every_place(
-    corruption,
-):
+def test_severity_zero_is_the_identity_and_one_edits_every_place(corruption):
     for page in SOUND:
         assert struck(page, corruption, 0.0) == to_document(page, "wiki")
         document = struck(page, corruption, 1.0)
@@ -255,9 +251,7 @@ def test_false_facts_and_repetitions_are_what_they_say():
         )
 
 
-def test_every_page_has_its_kinds_outcome_and_its_sections_word_for_word(
-    tmp_path,
-):
+def test_every_page_has_its_kinds_outcome_and_its_sections_word_for_word(tmp_path):
     for name, content in native_corpus.dump_files(3, 240).items():
         (tmp_path / name).write_bytes(content)
     shards = tmp_path / "shards"

@@ -195,9 +195,7 @@ def test_relations_and_connectives_follow_their_distributions(articles):
 
 
 @pytest.mark.long  # thousands of articles
-def test_every_claim_has_its_true_label_and_only_facts_parse_to_triples(
-    articles,
-):
+def test_every_claim_has_its_true_label_and_only_facts_parse_to_triples(articles):
     pages = [write(2, "encyclopedia", index) for index in range(200)]
     verifier, claims = (
         true_verifier(pages),
@@ -395,9 +393,8 @@ def test_all_seven_phenomena_and_a_second_language_are_planted(suites):
 def test_only_what_follows_the_noun_decides_a_winograd_schema():
     told = [stories.write_story(3, index) for index in range(600)]
     asked = [(story, sides) for story in told if (sides := list(planted._schemas(story)))]
-    assert (
-        len(asked) == sum(story.schema in (0, 2) for story in told) >= 180
-    )  # both courses of events, all of them
+    # both courses of events, all of them
+    assert len(asked) == sum(story.schema in (0, 2) for story in told) >= 180
     for story, (right, wrong) in asked:
         assert (right["correctness"], wrong["correctness"]) == (True, False)
         assert right["substitution"] == " ".join(story.context)
