@@ -1,6 +1,7 @@
 """Each decoder's settings become those of its strategy, and settings at and beyond their bounds are told apart."""
 
 import pytest
+from pydantic import WrapValidator
 
 from longform.decoding import strategies
 from longform.decoding.beam_search import Beam, Contrastive, Delayed
@@ -43,6 +44,23 @@ def test_a_decoders_settings_are_its_strategys(kind):
     settings, strategy = GIVEN[kind]
     assert DECODERS[kind](**settings).strategy() == strategy
     assert DECODERS[kind]().strategy() == DEFAULTS[kind]
+
+
+BOUNDS = {  # by setting, with its unit
+    "k": "Ge(ge=1) tokens", "top_k": "Ge(ge=1) tokens", "p": "Gt(gt=0) Le(le=1)",
+    "mass": "Gt(gt=0) Le(le=1)", "alpha": "Ge(ge=0) Le(le=1)", "blocking": "Ge(ge=0) tokens",
+    "delay": "Ge(ge=0) tokens", "beams": "Ge(ge=1) Le(le=10000)", "groups": "Ge(ge=1)",
+    "penalty": "Ge(ge=0) Le(le=1000000.0) nats",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_decoders_settings_have_bounds_units_and_sources(kind):
+    for name, field in DECODERS[kind].model_fields.items():
+        words = [repr(bound) for bound in field.metadata if not isinstance(bound, WrapValidator)]
+        unit = field.json_schema_extra.get("unit", "")
+        assert " ".join([*words, unit]).strip() == BOUNDS[name]
+        assert field.json_schema_extra["source"]
 
 
 @pytest.mark.parametrize(

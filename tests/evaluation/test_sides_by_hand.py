@@ -58,6 +58,23 @@ def test_documents_have_a_human_text_and_another():
     refuses("got 3 units but no pair", sides_of, units[2:5])
 
 
+NETWORK = "alpha=0.001, hidden_layer_sizes=(64, 32), max_iter=400, random_state=0, tol=0.001"
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [("linear", "LogisticRegression(max_iter=1000)"), ("three_layer", f"MLPClassifier({NETWORK})")],
+)
+def test_a_classifier_has_the_sizes_and_limits_that_are_ours(kind, model, monkeypatch):
+    steps = []
+    pipeline = SimpleNamespace(fit=lambda *given: None)
+    monkeypatch.setattr(
+        "sklearn.pipeline.make_pipeline", lambda *given: steps.extend(given) or pipeline
+    )
+    sides._trained(np.ones_like, max, [[0.0], [1.0]], kind)
+    assert [" ".join(repr(step).split()) for step in steps] == ["StandardScaler()", model]
+
+
 def test_both_sides_are_cut_to_the_shorter_where_lengths_are_matched():
     for lengths in ({"human": 5, "m": 3}, {"human": 3, "m": 5}):
         document = both("a", 1.0, 2.0, **lengths)

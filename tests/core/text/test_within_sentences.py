@@ -9,6 +9,7 @@ ONE = [
     "Members appeared at “Mamma Mia! The Party” in Stockholm.",
     'Really?" " : he asked.',
     "We left (it rained. It often did.) and slept.",
+    "We left (it rained.) eBay won.",
     "The towns (Sarnen (pop. 5,984. Wilen is near), Kerns) grew.",
     "He was slow [he was old. He was ill.] but kind.",
 ]
