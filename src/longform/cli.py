@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 from longform.terminal import (
+    PIPE_CLOSED,
     STOPPED,
     Interrupt,
+    discard_output,
     named_systems,
     show_markdown,
     stay_offline_unless_named,
@@ -28,8 +30,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 2 for bad input, which is one sentence; 1 where a critic failed and the
-        others stand; 130 after Ctrl-C, which is one sentence at any time.
+        others stand; 130 after Ctrl-C, which is one sentence at any time; 141, without a word,
+        where what read the output has ended, as ``head`` does.
     """
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+        return PIPE_CLOSED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command line; returns the exit code. Raises BrokenPipeError: nobody reads on."""
     # Python's own KeyboardInterrupt would not do: a module that is being imported may swallow it,
     # and Lightning turns it into SystemExit(1).
     with Interrupt() as interrupt:
@@ -272,9 +287,14 @@ def _bar(panels: Sequence[Any]) -> Iterator[Any]:
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
     )
+    # Critics that are left out before any work are no part of it.
+    num_critics = sum(not panel.absent for panel in panels)
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=len(panels))
+        task = bar.add_task("", total=num_critics)
         for panel in panels:
+            if panel.absent:
+                yield panel
+                continue
             bar.update(task, description=panel.name)
             yield panel
             bar.advance(task)

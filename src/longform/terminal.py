@@ -8,6 +8,7 @@ It is read before anything heavy, so it imports nothing heavy.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count it
+PIPE_CLOSED = 141  # exit code where nobody reads the output any more, as shells count it
+_TABLE_COLUMN = re.compile(r"(.+\.(?:csv|tsv|parquet)):(.+)")
 
 
 class Interrupt:
@@ -58,6 +61,12 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
+def discard_output() -> None:
+    """Send what standard output still holds to nowhere, so that no error ends the process."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
 def stay_offline_unless_named(*names: object) -> None:
     """Keep Hugging Face's hub offline, unless one of the names (perhaps NAME=PLACE) is of it."""
     for name in names:
@@ -85,12 +94,22 @@ def named_systems(arguments: Sequence[str]) -> dict[str, str]:
     """
     from longform.errors import InputError
 
+    # 1. Tables of which several columns are named.
+    tables: list[str] = []
+    for argument in arguments:
+        column = _TABLE_COLUMN.fullmatch(argument)
+        if column and not Path(argument).exists():
+            tables.append(column[1])
+    # 2. The name of each system.
     systems: dict[str, str] = {}
     for argument in arguments:
         name, separator, texts = argument.partition("=")
         if not separator or Path(argument).exists():
             # The last part of the path; a slash at the end is no part.
             name, texts = Path(argument).name.split(".")[0], argument
+            column = _TABLE_COLUMN.fullmatch(argument)
+            if column and tables.count(column[1]) > 1:
+                name = column[2]
         if not name or not texts:
             raise InputError(f"{argument!r}: no name, or no texts; give TEXTS, or NAME=TEXTS")
         if name in systems:

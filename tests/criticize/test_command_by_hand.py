@@ -1,6 +1,7 @@
 """What the command line hands on, prints and returns, with the comparison itself replaced."""
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from longform.errors import BadInput, InputError
         (["one=a.jsonl", "two=a.jsonl"], {"one": "a.jsonl", "two": "a.jsonl"}),
         (["in/b/x.csv:text"], {"x": "in/b/x.csv:text"}),
         (["one=a=b"], {"one": "a=b"}),
+        (["a.csv:x", "a.csv:y", "b.csv:x"], {"x": "a.csv:x", "y": "a.csv:y", "b": "b.csv:x"}),
     ],
 )
 def test_a_system_is_named_by_its_file_or_before_the_sign(given, systems):
@@ -41,6 +43,29 @@ def test_a_system_without_a_name_or_texts_is_refused(given):
 def test_two_systems_of_one_name_are_refused(given):
     with pytest.raises(InputError, match=r"two systems are called '.*'; name them: NAME="):
         terminal.named_systems(given)
+
+
+def test_a_reader_that_ends_early_ends_the_command_without_a_word(monkeypatch, capsys):
+    def nobody_reads(arguments):
+        raise BrokenPipeError
+
+    discarded = []
+    monkeypatch.setattr(cli, "_run", nobody_reads)
+    monkeypatch.setattr(cli, "discard_output", lambda: discarded.append(True))
+    assert cli.main(["critics"]) == 141 and discarded == [True]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_output_that_nobody_reads_is_discarded(monkeypatch):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as output:
+        output.write("unread")
+        with pytest.raises(BrokenPipeError):
+            output.flush()
+        monkeypatch.setattr(terminal.sys, "stdout", output)
+        terminal.discard_output()
+        output.flush()
 
 
 class Found:
@@ -180,7 +205,7 @@ def test_progress_minds_an_interrupt_between_critics():
                 raise KeyboardInterrupt
 
     heard, seen = Heard(), []
-    panels = [SimpleNamespace(name=name) for name in "abc"]
+    panels = [SimpleNamespace(name=name, absent="") for name in "abc"]
     with pytest.raises(KeyboardInterrupt):
         for panel in cli._interruptible_progress(heard)(panels):
             seen.append(panel.name)

@@ -390,7 +390,7 @@ def test_the_cost_is_said_critic_by_critic_before_any_work(monkeypatch):
         Texts(tuple(texts(name, 10, size=size))) for name, size in (("a", 8), ("b", 4))
     ]  # 12 words a sentence
     assert announcement(asked, *sides) == (
-        "10 real and 10 generated texts, 960 and 480 words; 2 critics, about 2 min on one core: persons 2 min; repetition 1 s"
+        "10 real and 10 generated texts, 960 and 480 words; up to 2 critics, about 2 min on one core: persons 2 min; repetition 1 s"
     )
 
 
@@ -400,7 +400,7 @@ def test_texts_that_no_critic_can_judge_are_said_to_be_so(capsys):
     ).table()
     assert "no critic could judge these texts: nothing is said of a difference" in table
     assert (
-        "2 generated texts, 3 and 2 words; 8 critics, under 1 s on one core: "
+        "2 generated texts, 3 and 2 words; up to 8 critics, under 1 s on one core: "
         in capsys.readouterr().err
     )
 
@@ -429,7 +429,7 @@ def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch, capsys):
     assert main(command) == 130
     said = capsys.readouterr().err
     assert (
-        said.startswith("8 real and 8 generated texts, 768 and 768 words; 8 critics")
+        said.startswith("8 real and 8 generated texts, 768 and 768 words; up to 8 critics")
         and "goes on from" in said
     )
     kept = [

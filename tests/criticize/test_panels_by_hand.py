@@ -278,7 +278,7 @@ def test_the_cost_names_every_critic_that_will_read():
         critic("none", 1, absent="x"),
     ]
     assert cost.announcement(readers, *sides) == (
-        "1 real and 1 + 1 generated texts, 3,000 and 3,000 words; 2 critics, about 2 min on one core: "
+        "1 real and 1 + 1 generated texts, 3,000 and 3,000 words; up to 2 critics, about 2 min on one core: "
         "quick 1 s; slow 2 min (--model none)"
     )
     assert "1 critic, under 1 s on one core: quick under 1 s" in cost.announcement(

@@ -7,6 +7,7 @@ import pytest
 
 from longform.criticize import report
 from longform.criticize.report import Criticism, CriticResult
+from longform.critics import LatentSemanticAnalysis, SharedNouns
 from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
 from longform.statistics.comparisons import Comparison
@@ -74,7 +75,7 @@ def test_a_verdict_needs_a_p_value_below_its_level(difference, p, verdict):
 
 def test_a_row_has_both_sides_and_says_what_was_left_out():
     one = judged(real=(2.0, 1.0, 3.0))
-    assert report._shown(one, 0.05) == [
+    assert report._shown(one, 0.05, 30) == [
         "grid",
         "2.00 [1.00, 3.00]",
         "4.00 [3.50, 5.00], 2 left out",
@@ -89,7 +90,7 @@ def test_a_row_has_both_sides_and_says_what_was_left_out():
         difference=one.difference,
         verdict=lambda _: "v",
     )
-    assert report._shown(alone, 0.05)[1:3] == ["0.50 (one text)", "0.50 (one text)"]
+    assert report._shown(alone, 0.05, 30)[1:3] == ["0.50 (one text)", "0.50 (one text)"]
 
 
 def test_the_level_is_shared_out_and_copies_word_for_word_are_counted():
@@ -374,3 +375,16 @@ def test_a_report_lies_in_no_input_and_in_no_file(tmp_path):
     refuses("file is a file; name a folder", report.check, tmp_path / "file" / "out")
     report.check(tmp_path / "texts")
     assert list((tmp_path / "texts").iterdir()) == []
+
+
+@pytest.mark.parametrize(("num_real", "taught"), [(199, "99 real texts teach"), (200, None)])
+def test_a_row_warns_where_fewer_real_texts_teach_than_the_catalogue_asks(num_real, taught):
+    panel = SimpleNamespace(name="related nouns", critic=LatentSemanticAnalysis())
+    plain = SimpleNamespace(name="shared nouns", critic=SharedNouns())
+    name, lines = "related nouns", []
+    if taught:
+        name = "related nouns (too few real texts)"
+        lines = [f"related nouns: {taught} it, and it needs 100: its row says little"]
+    assert report.row_name(panel, num_real) == name
+    assert report.row_name(plain, 2) == "shared nouns"
+    assert report.few_real_lines([plain, panel], num_real) == lines

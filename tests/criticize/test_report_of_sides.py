@@ -11,7 +11,7 @@ from longform.documents import Document, Section
 
 
 def judged(name, learns, halvings):
-    panel = SimpleNamespace(name=name, learns=learns)
+    panel = SimpleNamespace(name=name, learns=learns, critic=None)
     return SimpleNamespace(panel=panel, p_values=(0.5,) * halvings)
 
 

@@ -36,7 +36,7 @@ def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
     return (
         f"{len(real.documents)} real and {num_texts} generated texts, "
         f"{real_words:,} and {counted(generated_words, 'word')}; "
-        f"{counted(len(times), 'critic')}, {about} on one core: {'; '.join(times)}"
+        f"up to {counted(len(times), 'critic')}, {about} on one core: {'; '.join(times)}"
     )
 
 

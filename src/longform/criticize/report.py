@@ -20,6 +20,7 @@ from typing import Any
 from longform import __version__
 from longform.criticize.lengths import MEASURES
 from longform.criticize.panels import Panel
+from longform.critics.catalogue import CATALOGUE
 from longform.datasets.own_texts import Texts, shortened
 from longform.documents import Document, section_starts
 from longform.errors import BadInput, counted
@@ -101,7 +102,36 @@ class CriticResult:
         return side if self.difference.p_value < level else f"{side}, were this the only test"
 
 
-def _shown(result: CriticResult, level: float) -> list[str]:
+def fewest_if_more(panel: Panel, num_real: int) -> int:
+    """How many real texts a critic needs by the catalogue, where fewer teach it; else 0.
+
+    Args:
+        panel: the critic.
+        num_real: all real texts, half of which teach.
+    """
+    for entry in CATALOGUE.values():
+        if entry.class_name == type(panel.critic).__name__ and num_real // 2 < entry.fewest_real:
+            return entry.fewest_real
+    return 0
+
+
+def row_name(panel: Panel, num_real: int) -> str:
+    """A critic's name in its row of scores, with a warning where too few real texts teach it."""
+    return f"{panel.name} (too few real texts)" if fewest_if_more(panel, num_real) else panel.name
+
+
+def few_real_lines(critics: Iterable[Panel], num_real: int) -> list[str]:
+    """A note for each critic that :func:`row_name` warns of."""
+    lines = []
+    for panel in critics:
+        fewest = fewest_if_more(panel, num_real)
+        if fewest:
+            taught = counted(num_real // 2, "real text teaches", "real texts teach")
+            lines.append(f"{panel.name}: {taught} it, and it needs {fewest}: its row says little")
+    return lines
+
+
+def _shown(result: CriticResult, level: float, num_real: int) -> list[str]:
     """Cells of a critic's row: name, scores of both sides, p-value, verdict at ``level``."""
     sides = []
     for side in (result.real, result.generated):
@@ -109,7 +139,8 @@ def _shown(result: CriticResult, level: float) -> list[str]:
         interval = f"[{short(side.low)}, {short(side.high)}]" if side.units > 1 else "(one text)"
         sides.append(f"{short(side.value)} {interval}{left_out}")
     p_value = f"{result.difference.p_value:.4f}"
-    return [result.panel.name, *sides, p_value, result.verdict(level)]
+    name = row_name(result.panel, num_real)
+    return [name, *sides, p_value, result.verdict(level)]
 
 
 def notes(criticism: "Criticism") -> list[str]:
@@ -225,7 +256,8 @@ def _sides(criticism: "Criticism") -> list[str]:
             f"fewer than {FEW} texts on a side (half of the real ones teach): "
             "intervals are rough, and small differences cannot be seen"
         )
-    return lines
+    critics = [result.panel for result in criticism.results]
+    return lines + few_real_lines(critics, num_real)
 
 
 def _lengths(criticism: "Criticism") -> list[str]:
@@ -396,8 +428,9 @@ def index(criticism: "Criticism", links: Sequence[tuple[str, str]]) -> str:
     """
     # 1. A row for each critic.
     rows = ["<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"]
+    num_real = len(criticism.real.documents)
     for result in criticism.results:
-        name, *numbers = map(escape, _shown(result, criticism.level))
+        name, *numbers = map(escape, _shown(result, criticism.level, num_real))
         question = escape(result.panel.question)
         cells = "</td><td>".join([f"<b>{name}</b><br>{question}", *numbers])
         rows.append(f"<tr><td>{cells}</td></tr>")
@@ -652,7 +685,8 @@ class Criticism:
         """
         lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
         for result in self.results:
-            lines.append(f"| {' | '.join(_shown(result, self.level))} |")
+            cells = _shown(result, self.level, len(self.real.documents))
+            lines.append(f"| {' | '.join(cells)} |")
         for name, _ in self.failed:
             lines.append(f"| {name} | | | | failed, see below |")
         lines.append("")

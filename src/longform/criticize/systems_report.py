@@ -22,6 +22,7 @@ from longform.criticize.report import (
     SIGNIFICANT,
     beside_band,
     check,
+    few_real_lines,
     half_width,
     html_figure,
     html_list,
@@ -29,6 +30,7 @@ from longform.criticize.report import (
     keep_results_so_far,
     reason_lines,
     result_row,
+    row_name,
     set_aside_lines,
     write_record,
 )
@@ -83,12 +85,13 @@ def scores(criticism: SystemsCriticism) -> Rows:
     rows = [["critic", "real text", *criticism.systems, "smallest detectable difference"]]
     for critic in criticism.results:
         cells = [_with_interval(critic.real)]
-        for name in criticism.systems:
-            result = critic.systems[name]
+        for system in criticism.systems:
+            result = critic.systems[system]
             star = " *" if result.corrected_p < SIGNIFICANT else ""
             cells.append(_with_interval(result.estimate) + star)
         smallest = _detectable(result.detectable for result in critic.systems.values())
-        rows.append([critic.panel.name, *cells, smallest])
+        name = row_name(critic.panel, len(criticism.real.documents))
+        rows.append([name, *cells, smallest])
     for name, _ in criticism.failed:
         rows.append([name, "failed, see below", *[""] * (len(criticism.systems) + 1)])
     return rows
@@ -197,6 +200,8 @@ def notes(criticism: SystemsCriticism) -> list[str]:
     for result in criticism.results:
         panel = result.panel
         lines.append(f"{panel.name} ({BETTER[panel.critic.better]}): {panel.question}")
+    critics = [result.panel for result in criticism.results]
+    lines += few_real_lines(critics, num_texts[0])
     # 3. What is not compared.
     lines += reason_lines("failed", criticism.failed)
     lines += reason_lines("left out", criticism.left_out)

@@ -27,6 +27,7 @@ class Entry:
         source: paper and section.
         needs: what must be at hand beside the critic.
         costs: how long it takes.
+        fewest_real: real texts that must teach it, where ``needs`` states a number of them; else 0.
     """
 
     class_name: str
@@ -35,6 +36,7 @@ class Entry:
     source: str
     needs: str = "nothing but texts"
     costs: str = FAST
+    fewest_real: int = 0
 
 
 def _entity_grid() -> "type[TextCritic]":
@@ -265,6 +267,7 @@ CATALOGUE: Mapping[str, Entry] = {
         "by what they occur with in real text?",
         "lapata2005 section 3.2",
         needs="texts of two sentences with nouns; some hundred real texts",
+        fewest_real=100,
     ),
     "hirst_st_onge": Entry(
         "HirstStOnge",
@@ -312,6 +315,7 @@ CATALOGUE: Mapping[str, Entry] = {
         "Do topics go together as in real text?",
         "deng2022 section 6",
         needs="twelve real texts or more that share words",
+        fewest_real=12,
     ),
     "mauve": Entry(
         "Mauve",
@@ -336,6 +340,7 @@ CATALOGUE: Mapping[str, Entry] = {
         "ours on five rated sets",
         needs="the folder of a causal language model, and pip install 'longform[models]'; "
         "ten real texts",
+        fewest_real=10,
         costs="as the model reads each text and three shuffles of it: SmolLM2 40 words a second "
         "on one core",
     ),
