@@ -388,3 +388,20 @@ def test_a_row_warns_where_fewer_real_texts_teach_than_the_catalogue_asks(num_re
     assert report.row_name(panel, num_real) == name
     assert report.row_name(plain, 2) == "shared nouns"
     assert report.few_real_lines([plain, panel], num_real) == lines
+
+
+@pytest.mark.parametrize(
+    ("ids", "counts"),
+    [
+        (["a/1", "a/2", "b/1", "b/2", "c"], "4 generated texts are draws of 2 prompts"),
+        (["w/1", "w/2", "w/3"], None),
+        (["a/1", "b/1"], None),
+        (["a/x", "a/y", "b/x"], None),
+    ],
+)
+def test_a_note_warns_of_several_draws_of_a_prompt(ids, counts):
+    texts = Texts(tuple(Document(name, "generated", ()) for name in ids))
+    lines = report.draws_lines("generated", texts)
+    assert [line.partition(" by their ids (a/1)")[0] for line in lines] == (
+        [counts] if counts else []
+    )

@@ -49,7 +49,8 @@ def critic(name, pairs=(), real=None, **systems):
 
 
 def texts_of(name, size):
-    return Texts(tuple(SimpleNamespace(text=f"{name} {row}") for row in range(size)))
+    rows = range(size)
+    return Texts(tuple(SimpleNamespace(id=f"{row}", text=f"{name} {row}") for row in rows))
 
 
 def found(*critics, sizes=(50, 20, 30), failed=(), paired=False, aside=0):

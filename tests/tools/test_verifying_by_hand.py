@@ -219,12 +219,46 @@ def test_a_verdict_is_shown_with_its_lines_in_order(monkeypatch):
         lambda documents, checker, splitter: [[(claim, verdict)], []],
     )
     checker = SimpleNamespace(pages={"X": ["x0", "x1", "x2"], "Y": ["y0", "y1"]})
-    (first,), empty = verifying._rows_of(["a", "b"], checker)
+    documents = [Document(name, "test", (Section(None, "It is."),)) for name in "ab"]
+    (first,), empty = verifying._rows_of(documents, checker)
     assert empty == [] and first["lines"] == [["X", 0], ["X", 2], ["Y", 1]]
     assert first["shown"] == {
         "sentence": "It is.", "claim": "X is.", "label": "supported",
         "evidence": "X: x0 X: x2 Y: y1", "support": 0.123457, "refutation": 0.5,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("judged", "shown"), [((("Y", 1), ("X", 0)), "Y: y1"), ((), "")], ids=["matched", "unmatched"]
+)
+def test_a_sentence_of_too_little_information_shows_its_best_line(monkeypatch, judged, shown):
+    claim = SimpleNamespace(source="It is.", text="X is.")
+    verdict = SimpleNamespace(
+        evidence=(), lines=judged, label="not_enough_info", support=0.25, refutation=0.5
+    )
+    monkeypatch.setattr(
+        "longform.critics.verifiability.read.text_verdicts", lambda *given: [[(claim, verdict)]]
+    )
+    checker = SimpleNamespace(pages={"X": ["x0"], "Y": ["y0", "y1"]})
+    document = Document("a", "test", (Section(None, "It is."),))
+    ((row,),) = verifying._rows_of([document], checker)
+    assert (row["shown"]["evidence"], row["lines"]) == (shown, [])
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "expected"),
+    [
+        ("anna berg", "Here Anna Berg sang.", "Anna Berg"),
+        ("anna", "Annas sang to ANNA.", "ANNA"),
+        ("anna", "She sang.", "Anna"),  # in the last section
+        ("bert", "He sang.", "bert"),
+        (None, "She sang.", None),
+    ],
+)
+def test_a_title_is_written_as_in_its_text(title, text, expected):
+    last = Section("end", "Anna berg.")
+    titled = verifying._titled_as_written(Document("a", "test", (Section(title, text), last)))
+    assert titled.sections == (Section(expected, text), last)
 
 
 def test_a_text_is_measured_by_labels_and_lines(monkeypatch):

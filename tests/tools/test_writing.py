@@ -152,6 +152,11 @@ def test_the_command_writes_a_file_of_texts_for_each_decoder(model, tmp_path, ca
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_plan_refuses_more_tokens_than_the_model_reads(model):
+    refuses("no prefix of 3 can be used .3 too long for", plan_writing, model, PROMPTS, "greedy",
+            new_tokens=100_000)  # fmt: skip
+
+
 def test_the_plan_counts_and_guesses_a_time(model):
     plan = plan_writing(model, PROMPTS, ["greedy", "top_k"], new_tokens=5, repeats=2)
     assert plan.continuations == {"greedy": 6, "top_k": 6}

@@ -308,12 +308,21 @@ def test_a_plan_writes_a_few_tokens_and_times_them(monkeypatch):
 
     timed = []
     named = SimpleNamespace(opened_folder=opened)
-    monkeypatch.setattr(writing, "_checked", lambda *given: (named, "ab", "settings"))
-    monkeypatch.setattr(writing, "_plan", lambda *given: WritingPlan("m", 2, {"a": 2}, 9))
+    texts = SimpleNamespace(documents=["p", "q", "r"])
+    monkeypatch.setattr(writing, "_checked", lambda *given: (named, texts, "settings"))
+    monkeypatch.setattr(writing, "_plan", lambda *given: WritingPlan("m", 3, {"a": 6}, 9))
+    monkeypatch.setattr(
+        "longform.decoding.continuations.usable_prefixes",
+        lambda *given: {("opened", ("p", "q", "r"), "text", 9): 2}[
+            given[0], tuple(given[1]), *given[2:]
+        ],
+    )
     monkeypatch.setattr(
         "longform.decoding.timing.seconds_to_write", lambda *given: timed.append(given) or 8.5
     )
     plan = writing.plan_writing("m", "p", "a", new_tokens=9, batch=3)
-    assert plan == WritingPlan("m", 2, {"a": 2}, 9, 8.5) and timed == [
-        ("opened", "settings", {"a": 2}, 9, 3)
+    assert plan == WritingPlan("m", 3, {"a": 4}, 9, 8.5, left_out=1) and timed == [
+        ("opened", "settings", {"a": 4}, 9, 3)
     ]
+    sentence = "1 prompt is left out (empty, untitled, or too long for the window)"
+    assert plan.text().endswith(f"; about 8 s; {sentence}")

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -40,6 +41,7 @@ BETTER = {
     "lower": "lower is better",
     "reference_matched": "nearer to real text is better",
 }
+_DRAW = re.compile(r"(?P<prompt>.+)/[0-9]+")
 LISTED = 20  # ours: records set aside that a report lists of each side
 _STYLE = (
     "\nbody { max-width: 46em; margin: 2em auto; padding: 0 1em; "
@@ -315,7 +317,31 @@ def _copies(criticism: "Criticism") -> list[str]:
                 f"{side} texts are near copies of other {side} ones",
             )
             lines.append(f"{near_copies}: copies count as one text in scores, intervals and tests")
-    return lines
+    return lines + draws_lines("generated", criticism.generated)
+
+
+def draws_lines(side: str, texts: Texts) -> list[str]:
+    """A warning where several texts of a side continue one prompt, as ``longform generate`` writes.
+
+    Their ids are the prompt's with a stroke and the number of the draw: ``a/1``, ``a/2``.
+
+    Args:
+        side: its name as the warning shows it.
+        texts: the side's texts.
+    """
+    num_draws: Counter[str] = Counter()
+    for document in texts.documents:
+        draw = _DRAW.fullmatch(document.id)
+        if draw:
+            num_draws[draw["prompt"]] += 1
+    # Ids that all begin alike, or of which no two do, number texts and not draws.
+    if len(num_draws) < 2 or max(num_draws.values()) < 2:
+        return []
+    return [
+        f"{num_draws.total()} {side} texts are draws of {len(num_draws)} prompts by their ids "
+        f"({next(iter(num_draws))}/1): draws of one prompt are no independent texts, so intervals "
+        "are too narrow and p-values too small; compare one draw a prompt (--repeats 1)"
+    ]
 
 
 def _languages(criticism: "Criticism") -> list[str]:

@@ -22,6 +22,7 @@ from longform.criticize.report import (
     SIGNIFICANT,
     beside_band,
     check,
+    draws_lines,
     few_real_lines,
     half_width,
     html_figure,
@@ -185,6 +186,8 @@ def notes(criticism: SystemsCriticism) -> list[str]:
     ]
     lines += _pairing(criticism)
     lines += _same_texts(criticism)
+    for name, texts in criticism.systems.items():
+        lines += draws_lines(name, texts)
     if min(num_texts[0] // 2, *num_texts) < FEW:  # half of the real texts teach
         lines.append(
             f"fewer than {FEW} texts on a side (half of the real ones teach): "

@@ -199,6 +199,25 @@ def generate(
     return Corpus(continued_documents, _truth(rows, drafts, tokenizer), facts)
 
 
+def usable_prefixes(model: Path, prefixes: Sequence[Document], prompt: str, new_tokens: int) -> int:
+    """How many prefixes :func:`generate` would continue, without writing anything.
+
+    Args:
+        model, prefixes, prompt, new_tokens: as of :func:`generate`.
+
+    Raises:
+        BadInput: none can be used.
+    """
+    tokenizer, network = open_language_model(model)
+    candidates = []
+    for document in prefixes:
+        candidate = _prompt_of(document, tokenizer, "full_stops", "definition", prompt, new_tokens)
+        candidates.append(candidate)
+    window = capacity.positions(network)
+    usable, _ = _usable("plan", candidates, prompt, new_tokens, window)
+    return len(usable)
+
+
 def _check_choices(name: str, splitter: str, title_from: str, prompt: str) -> None:
     """Raises BadInput: a choice of :func:`generate` is none of those that there are."""
     if splitter not in SPLITTERS or title_from not in TITLES or prompt not in PROMPTS:

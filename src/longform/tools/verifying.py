@@ -7,12 +7,13 @@ each of them. It is brought by the person, or the pipeline trained it.
 
 import hashlib
 import math
+import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +79,8 @@ class SentenceVerdict:
         sentence: as it was written.
         claim: what was checked, the page's title in place of a pronoun.
         label: ``supported``, ``refuted`` or ``not_enough_info``.
-        evidence: the sentence of a page that the label rests on, behind its title; empty without
-            one.
+        evidence: the sentence of a page that the label rests on, behind its title; where there is
+            not enough information, the one that matches best; empty where no page matches.
         support, refutation: highest probabilities over the sentences that were judged.
     """
 
@@ -488,16 +489,31 @@ def _checked(
     return [rows[document.id] for document in documents]
 
 
+def _titled_as_written(document: Document) -> Document:
+    """The document with its title, which readers turn to lower case, as its text writes it.
+
+    A title that the text does not have stays as it is.
+    """
+    first, *others = document.sections
+    if not first.title:
+        return document
+    written = re.search(rf"\b{re.escape(first.title)}\b", document.text, re.IGNORECASE)
+    title = written[0] if written else first.title
+    return replace(document, sections=(replace(first, title=title), *others))
+
+
 def _rows_of(documents: Sequence[Document], checker: "Checker") -> list[Rows]:
     """Check a batch of texts; returns the rows of each."""
     from longform.critics.verifiability.read import text_verdicts
 
     rows = []
-    for verdicts in text_verdicts(documents, checker, SPLITTER):
+    named = list(map(_titled_as_written, documents))
+    for verdicts in text_verdicts(named, checker, SPLITTER):
         sentences = []
         for claim, verdict in verdicts:
             evidence = sorted(verdict.evidence)
-            lines = [f"{page}: {checker.pages[page][line]}" for page, line in evidence]
+            shown_lines = evidence or verdict.lines[:1]  # judged lines stand best first
+            lines = [f"{page}: {checker.pages[page][line]}" for page, line in shown_lines]
             shown = {
                 "sentence": claim.source,
                 "claim": claim.text,

@@ -138,6 +138,7 @@ class WritingPlan:
         new_tokens: most of a continuation.
         seconds: an estimate, or None.
         set_aside: (place, reason) of records that are no prompts.
+        left_out: prompts that are not continued: empty, untitled, or too long for the window.
     """
 
     model: str
@@ -146,6 +147,7 @@ class WritingPlan:
     new_tokens: int
     seconds: float | None = None
     set_aside: tuple[tuple[str, str], ...] = ()
+    left_out: int = 0
 
     def text(self) -> str:
         """One line, and a second one where records of the prompts' source are set aside."""
@@ -156,6 +158,9 @@ class WritingPlan:
         line = f"{line} at most"
         if self.seconds is not None:
             line = f"{line}; about {max(1, round(self.seconds))} s"
+        if self.left_out:
+            left_out = counted(self.left_out, "prompt is", "prompts are")
+            line = f"{line}; {left_out} left out (empty, untitled, or too long for the window)"
         if self.set_aside:
             line = f"{line}\n{set_aside_note('prompts', self.set_aside)}"
         return line
@@ -343,15 +348,25 @@ def plan_writing(
     repeats: int | None = None,
     batch: int = BATCH,
 ) -> WritingPlan:
-    """What :func:`generate` would write, and for how long: a few tokens are written and timed."""
+    """What :func:`generate` would write, and for how long: a few tokens are written and timed.
+
+    Raises BadInput: as :func:`generate`, also where no prompt fits the model's window together with
+    what is to be written.
+    """
+    from longform.decoding.continuations import usable_prefixes
     from longform.decoding.timing import seconds_to_write
 
     _check_numbers(new_tokens, repeats, batch)
     model_source, texts, settings = _checked(model, prefixes, decoders, prompt)
     plan = _plan(model_source, texts, settings, new_tokens, repeats)
     with model_source.opened_folder() as folder:
-        seconds = seconds_to_write(folder, settings, plan.continuations, new_tokens, batch)
-    return replace(plan, seconds=seconds)
+        usable = usable_prefixes(folder, texts.documents, prompt, new_tokens)
+        continuations = {}
+        for name, count in plan.continuations.items():
+            continuations[name] = count // plan.prompts * usable
+        seconds = seconds_to_write(folder, settings, continuations, new_tokens, batch)
+    left_out = plan.prompts - usable
+    return replace(plan, continuations=continuations, seconds=seconds, left_out=left_out)
 
 
 Settings = dict[str, dict[str, Any]]
