@@ -68,12 +68,13 @@ def test_the_floor_of_token_counts_passes_shorter_texts_and_half_of_ties(model, 
     rows = [("town river", "town river")]
     (result,) = judge_suites(model, write_pairs(tmp_path / "b.csv", rows, "good,bad")).results
     assert (result.token_count, result.accuracy) == (0.5, 0.0)
-    (result,) = judge_suites(
-        model,
-        write_pairs(tmp_path / "c.csv", [("town", "town town town")], "good,bad"),
-        metric="mean",
-    ).results
+    path = write_pairs(tmp_path / "c.csv", [("town", "town town town")], "good,bad")
+    report = judge_suites(model, path, metric="mean")
+    (result,) = report.results
     assert result.token_count == 0.5  # every token costs the same, so that all means are equal
+    assert report.signature.startswith("accuracy; metric=mean; ends=bos; separator=eos; seed=")
+    plain = judge_suites(model, path).signature
+    assert plain.startswith("accuracy; metric=of each suite; ends=bos; separator=eos; seed=")
 
 
 def test_another_model_is_compared_item_by_item(model, tmp_path):
