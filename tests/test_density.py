@@ -31,11 +31,7 @@ FINISHED = (
 )
 
 # Folders of scripts.
-FINISHED_SCRIPTS = (
-    "benchmarks",
-    "experiments/gpu",
-    "experiments/site",
-)
+FINISHED_SCRIPTS = ("benchmarks", "experiments/gpu", "experiments/site")
 
 TEST_NAME = re.compile(r"^\s*(?:async )?def (test_\w+)", re.MULTILINE)
 
@@ -110,8 +106,7 @@ def test_functions_are_drawn_by_the_commits_hash():
 
 
 @pytest.mark.parametrize(
-    "paper",
-    ["beyer2021", "deng2022", "lapata2005", "massarelli2020", "matrix", "sheng2024"],
+    "paper", ["beyer2021", "deng2022", "lapata2005", "massarelli2020", "matrix", "sheng2024"]
 )
 def test_the_scripts_of_a_paper_keep_the_budget_of_density(paper):
     measured = density.measure_files(sorted((ROOT / "experiments" / paper).rglob("*.py")))

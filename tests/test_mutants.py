@@ -70,9 +70,8 @@ def test_each_kind_of_change_is_made_once(changes):
         ("break and continue", "break"), ("constant", "self.open = True"),
         ("negated condition", "if not (row):"), ("removed statement", "pass"),
     ]  # fmt: skip
-    assert (
-        lines(changes, "Table.__repr__") == []
-    )  # wording, as are sentences of errors and what is printed
+    # wording, as are sentences of errors and what is printed
+    assert lines(changes, "Table.__repr__") == []
 
 
 def test_false_is_changed_to_true_and_not_to_none_which_is_false_as_well():

@@ -42,9 +42,8 @@ def test_the_pages_stages_run_in_a_users_folder_with_one_document(home):
         assert main([*stage.split(), "--home", str(home)]) == 0, stage
     order = read_results(home / "data/scores/mine/section_order.json").one(system="samples")
     words = read_results(home / "data/scores/mine/perplexity.json").one(system="samples")
-    assert (
-        order.value > order.reference and order.p_value < 0.01
-    )  # every text is the wrong way round
+    # every text is the wrong way round
+    assert order.value > order.reference and order.p_value < 0.01
     assert words.units == 8 and words.value > 1
     assert len(read_documents(home / "data/generations/mine/articles/small/documents.jsonl")) == 8
     assert Document.from_record(json.loads(block("json"))).sections[0].title == "History"

@@ -11,13 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 from experiments.site.exhibits import CLAIM, read_runs
-from experiments.site.gallery import (
-    card_title,
-    exhibit_page,
-    gallery_pages,
-    run_page,
-    unbroken,
-)
+from experiments.site.gallery import card_title, exhibit_page, gallery_pages, run_page, unbroken
 from experiments.site.reference import parameter_pages
 from experiments.site.source import MENU, menu_sections, write_source
 

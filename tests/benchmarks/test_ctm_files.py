@@ -33,9 +33,7 @@ def model() -> TopicModel:
     return TopicModel(("a", "b", "ü"), beta, np.array([0.5, -1.0]), covariance, inverse(covariance))
 
 
-def test_a_corpus_line_is_a_number_of_terms_then_pairs(
-    tmp_path,
-):
+def test_a_corpus_line_is_a_number_of_terms_then_pairs(tmp_path):
     (tmp_path / "corpus.dat").write_text("2 0:3 4:1\n\n1 2:7\n")
     counts = files.read_corpus(tmp_path / "corpus.dat")
     assert counts.size == 5 and counts.starts.tolist() == [0, 2, 3]

@@ -122,10 +122,8 @@ def test_foreign_titles_shared_texts_and_lacking_parts_are_named(tmp_path, world
     assert order.generated.value > 1.5 * order.real.value and order.difference.p_value < 0.05
     assert "not scored are transitions to or from a title" in found.table()
     table = criticize(world["real"], world["real"]).table()
-    assert (
-        "40 generated texts are near copies of real ones, 40 word for word" in table
-        and "Bonferroni" in table
-    )
+    assert "40 generated texts are near copies of real ones, 40 word for word" in table
+    assert "Bonferroni" in table
     found = criticize(
         [f"One {i} two three four five." for i in range(4)], ["Six seven eight nine ten.", "Short."]
     )
@@ -144,10 +142,8 @@ def test_an_installed_model_is_used_unless_none_is_asked_for(tmp_path, monkeypat
     assert "language model" in by_name(criticize(rows, rows[:2]))
     assert "language model under 1 s (--model none leaves it out)" in capsys.readouterr().err
     left = dict(criticize(rows, rows[:2], model="none", encoder="none").left_out)
-    assert (
-        left["language model"] == "--model none leaves it out"
-        and "language" not in capsys.readouterr().err
-    )
+    assert left["language model"] == "--model none leaves it out"
+    assert "language" not in capsys.readouterr().err
     assert left["sentence path (BBScore)"] == "--encoder none leaves it out"
 
 
@@ -289,9 +285,8 @@ def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_
         criticize(world["real"], world["broken"], encoder=lm_folder(tmp_path / "encoder"))
     )
     bbscore, density = found["sentence path (BBScore)"], found["sentence path (joint density)"]
-    assert (
-        0.5 < density.real.value < 2
-    )  # 1 on the texts that the head was trained on, more on others
+    # 1 on the texts that the head was trained on, more on others
+    assert 0.5 < density.real.value < 2
     units = density.panel.reader(
         [Document(f"d{i}", "train", (Section(None, LONG),)) for i in range(12)]
     )
@@ -422,9 +417,7 @@ def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
     ]
 
 
-def test_folders_are_read_by_name_and_markdown_headings_begin_sections(
-    tmp_path,
-):
+def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path):
     (tmp_path / "b.txt").write_text("Plain text.\n\nWith a gap.", encoding="utf-8")
     (tmp_path / "a.md").write_text("Before.\n# History #\nThen.\n## Later\nNow.", encoding="utf-8")
     (tmp_path / "c.pdf").write_bytes(b"%PDF")
@@ -462,9 +455,7 @@ def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
     assert place.encode("utf-8") and why == "none of .txt, .md, .markdown"
 
 
-def test_halves_depend_on_texts_not_order_and_unreadable_files_are_counted(
-    tmp_path,
-):
+def test_halves_depend_on_texts_not_order_and_unreadable_files_are_counted(tmp_path):
     rows = [{"id": f"t{i}", "text": f"Text number {i} is here."} for i in range(9)]
     one, other = (
         halves(read_texts(write(tmp_path / "a.jsonl", order)).documents)
@@ -509,10 +500,8 @@ def test_a_critic_that_fails_is_one_row_and_the_others_stand(tmp_path, monkeypat
     found = criticize(texts, texts[:2], model=lm_folder(tmp_path / "lm", window=256))
     assert dict(found.failed).keys() == {"language model"} and "repetition" in by_name(found)
     assert "| language model | | | | failed, see below |" in found.table()
-    assert (
-        "failed: language model: " in found.table()
-        and str(error.args[0]) in dict(found.failed)["language model"]
-    )
+    assert "failed: language model: " in found.table()
+    assert str(error.args[0]) in dict(found.failed)["language model"]
     shown = capsys.readouterr().err
     assert ("Traceback" in shown) == (not isinstance(error, BadInput))
     record = found.save(tmp_path / "out").parent / "results.json"

@@ -106,14 +106,7 @@ def test_a_side_that_is_all_copies_or_unscored_is_refused():
     sentence = "1 real text: none could be scored; one needs two titles"
     refuses(sentence, judging._fit, panel(needs="two titles"), units, HALF, COPIES)
     units = [*map(unit, NAMES[:3]), unit("generated/2", out=True)]
-    refuses(
-        "1 generated text: none could be scored$",
-        judging._fit,
-        panel(),
-        units,
-        HALF,
-        COPIES,
-    )
+    refuses("1 generated text: none could be scored$", judging._fit, panel(), units, HALF, COPIES)
 
 
 @pytest.fixture

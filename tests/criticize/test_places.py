@@ -57,9 +57,8 @@ def test_persons_stand_where_they_are_mentioned_after_any_blanks(panel):
     of_stops = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol == "."]
     of_names = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol != "."]
     assert of_stops == SENTENCES
-    assert (
-        of_names[0] == "Reed" and of_names[-1] == "She" and "her" in of_names
-    )  # of names the head word
+    # of names the head word
+    assert of_names[0] == "Reed" and of_names[-1] == "She" and "her" in of_names
     assert parts.index("Reed") < parts.index("her") < parts.index("She")
 
 

@@ -18,17 +18,8 @@ from longform.cli import main, named_systems
 from longform.criticize import criticize_systems, panels, plan_systems, systems_report
 from longform.criticize.lengths import cut_to_equal_lengths, equal_lengths, length
 from longform.criticize.panels import Options
-from longform.criticize.systems import (
-    ComparedSides,
-    detectable_difference,
-    judge_systems,
-    prompts,
-)
-from longform.critics.section_order.rare_titles import (
-    RARE,
-    common_titles,
-    with_rare_titles_pooled,
-)
+from longform.criticize.systems import ComparedSides, detectable_difference, judge_systems, prompts
+from longform.critics.section_order.rare_titles import RARE, common_titles, with_rare_titles_pooled
 from longform.critics.section_order.score import TitledArticle
 from longform.datasets.own_texts import Texts, read_texts
 from longform.documents import Document, Section

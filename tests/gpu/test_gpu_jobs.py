@@ -83,9 +83,8 @@ def test_no_job_writes_more_files_than_come_back(job):
 
 
 def test_the_transformer_is_the_papers_and_its_floor_is_arithmetic():
-    assert (
-        table_1_transformer.weights_of(table_1_transformer.PAPER) == 18_944_000
-    )  # 18.94 million in the paper
+    # 18.94 million in the paper
+    assert table_1_transformer.weights_of(table_1_transformer.PAPER) == 18_944_000
     for training in table_1_transformer.PAPER.runs:
         assert training.dropout == 0.3 or "no_dropout" in training.name  # the paper's
         assert training.recipe.batch * training.recipe.updates / 51_200 == 18.75
@@ -299,10 +298,8 @@ def test_speed_is_measured_beside_each_peer(tmp_path, monkeypatch):
     ):
         assert any(peer in part for part in beside), peer
     surprisal = next(row for row in rows if row["part"] == "surprisal: ours")
-    assert (
-        surprisal["equal_decisions"] == surprisal["pairs"]
-        and surprisal["largest_difference_bits"] < 1e-4
-    )
+    assert surprisal["equal_decisions"] == surprisal["pairs"]
+    assert surprisal["largest_difference_bits"] < 1e-4
     gradients = next(
         row for row in rows if row["part"].startswith("HSMM gradients, 4 states: ours")
     )

@@ -63,9 +63,7 @@ def test_a_guide_computes_nothing_and_names_exhibits_that_a_report_makes(path):
     assert asked and asked <= made
 
 
-def test_exhibits_not_made_yet_are_named_and_unmentioned_ones_end_a_guide(
-    tmp_path, capsys
-):
+def test_exhibits_not_made_yet_are_named_and_unmentioned_ones_end_a_guide(tmp_path, capsys):
     (tmp_path / "experiments/p").mkdir(parents=True)
     reports = "reports: {subject: {exhibits: {t: {}}, scores: [articles/topics]}}"
     (tmp_path / "experiments/p/params.yaml").write_text(reports)

@@ -35,11 +35,9 @@ def test_curves_of_trainings_are_read_with_a_byte_order_mark(tmp_path, monkeypat
     )
     script.main()
     (found,) = json.loads((tmp_path / "out.json").read_text()).values()
-    assert (
-        found["updates"] == [5, 9]
-        and found["validation_loss"] == [1.5, 1.25]
-        and found["last_gain"] == 0.25
-    )
+    assert found["updates"] == [5, 9]
+    assert found["validation_loss"] == [1.5, 1.25]
+    assert found["last_gain"] == 0.25
 
 
 @pytest.mark.parametrize(

@@ -185,10 +185,8 @@ def test_a_claim_that_was_not_run_or_cannot_be_tested_says_why(tmp_path):
     )
     assert not [row.why for row in judged(tmp_path, order=both, **takes).rows if "takes" in row.why]
     everywhere = judged(tmp_path, order=None, not_testable="raters are simulated")
-    assert (
-        everywhere.verdict == "not testable here"
-        and "raters are simulated" in everywhere.sentence()
-    )
+    assert everywhere.verdict == "not testable here"
+    assert "raters are simulated" in everywhere.sentence()
     order = [{"system": "data", "titles": None}, {"system": ["gpt2", "gpt_neo"], "titles": True}]
     needed = {"for_each": ["corpus"], "order": order, "with": [{"system": ["gpt_neo"]}]}
     assert (
@@ -198,9 +196,7 @@ def test_a_claim_that_was_not_run_or_cannot_be_tested_says_why(tmp_path):
     )
 
 
-def test_a_number_is_equivalent_if_its_interval_lies_within_the_margin(
-    tmp_path,
-):
+def test_a_number_is_equivalent_if_its_interval_lies_within_the_margin(tmp_path):
     within = {"margin": 1.05, "why": "ours"}
     form = {
         "order": None,
@@ -269,9 +265,8 @@ def test_a_claim_is_judged_by_the_instruments_and_systems_that_it_names(tmp_path
         assert (found.rows[0].why == "another reader") == (instruments is stand_in)
     both = {**ALONE, "order": [{"system": "data"}, {"system": ["gpt2", "gpt2_xl"], "titles": True}]}
     both["with"] = [{"system": "gpt2"}, {"system": ["gpt2_large", "gpt2_xl"]}]
-    assert (
-        judged(tmp_path, WHOLE, **both).verdict == "not measured here"
-    )  # one size is not every size
+    # one size is not every size
+    assert judged(tmp_path, WHOLE, **both).verdict == "not measured here"
     two = Results([*WHOLE, ppl("gpt2_xl", 2.6, True)])
     assert judged(tmp_path, two, **both).verdict == "holds"
 

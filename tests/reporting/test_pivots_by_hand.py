@@ -10,12 +10,7 @@ from longform.results import Record, Results
 from longform_lab.reporting import pivot as p
 from longform_lab.reporting.estimates import Estimate
 from longform_lab.reporting.pivot import ReportInputs
-from longform_lab.reporting.printed import (
-    Expected,
-    Printed,
-    Rule,
-    verdict_on,
-)
+from longform_lab.reporting.printed import Expected, Printed, Rule, verdict_on
 from tests.reporting.papers.exhibits import state
 
 CONTENT = {

@@ -262,9 +262,7 @@ def test_cells_and_arms_without_enough_units_or_reaching_inside():
     assert Cell("r", "c", 1.0, 0.9, 1.1, units=20, p_value=0.001).p_value == 0.001
 
 
-def test_the_wide_table_leaves_details_to_the_csv_and_escapes_bars(
-    tmp_path,
-):
+def test_the_wide_table_leaves_details_to_the_csv_and_escapes_bars(tmp_path):
     cells = [
         cell("a", "x", RECORD, printed=2.5).times(100),
         exact("b", "x", 3),
@@ -272,11 +270,9 @@ def test_the_wide_table_leaves_details_to_the_csv_and_escapes_bars(
     ]
     Table("Caption", cells, ["a note"]).save(tmp_path, "t")
     text = (tmp_path / "t.md").read_text()
-    assert (
-        "| a | 234.50 [210.00, 260.00] (paper 2.50) |" in text
-        and "| b | 3 |" in text
-        and "- a note" in text
-    )
+    assert "| a | 234.50 [210.00, 260.00] (paper 2.50) |" in text
+    assert "| b | 3 |" in text
+    assert "- a note" in text
     assert "| c |" not in text
     with (tmp_path / "t.csv").open() as file:
         assert [row["value"] for row in csv.DictReader(file)] == ["234.5", "3", ""]

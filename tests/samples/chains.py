@@ -79,11 +79,7 @@ SAMPLES = {
         mentions(),
         mentions(shuffled=True),
     ),
-    "Coreference": lambda: (
-        mention_scores.Coreference(),
-        mentions(),
-        mentions(shuffled=True),
-    ),
+    "Coreference": lambda: (mention_scores.Coreference(), mentions(), mentions(shuffled=True)),
     "RandomMentionCritic": lambda: (
         mention_scores.RandomMentionCritic(),
         mentions(),

@@ -97,11 +97,7 @@ SAMPLES = {
         text_measures(better=-1.0),
     ),
     "Mauve": lambda: (Mauve(), text_features(), text_features(shift=3.0)),
-    "Topics": lambda: (
-        Topics(full_expectation=True),
-        topic_logits(),
-        topic_logits(3.0),
-    ),
+    "Topics": lambda: (Topics(full_expectation=True), topic_logits(), topic_logits(3.0)),
     "RandomTopicCritic": random_topics,
     "CodeMixing": lambda: (CodeMixing(), mixes(), mixes(pure=False)),
     "LanguageDispersion": lambda: (LanguageDispersion(), mixes(), mixes(pure=False)),

@@ -63,9 +63,7 @@ def project(tmp_path):
     return Results(records)
 
 
-def test_the_first_articles_stand_in_full_with_refused_sentences_bold(
-    tmp_path,
-):
+def test_the_first_articles_stand_in_full_with_refused_sentences_bold(tmp_path):
     page = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN)
     page.save(tmp_path, "generated_articles")
     text = (tmp_path / "articles.md").read_text()
@@ -234,10 +232,8 @@ def test_table_1_compares_printed_numbers_at_the_papers_size_alone(tmp_path):
         table = draw(EXPECTED, "table_1", results, tmp_path)
         cell = at(table)["transformer", "Latent PPL"]
         assert (cell.printed, cell.verdict) == (64.8, wanted)
-    assert (
-        at(table)["exact", "Latent PPL"].value == 7.05
-        and at(table)["transformer", "parse rate"].value == 0.4
-    )
+    assert at(table)["exact", "Latent PPL"].value == 7.05
+    assert at(table)["transformer", "parse rate"].value == 0.4
     assert table.markdown().splitlines()[2] == "|  | word PPL | Latent PPL | parse rate |"
     for claim in (
         "hsmm_nearer_than_transformer",

@@ -103,23 +103,17 @@ def test_a_distance_is_turned_and_differences_are_corrected_for_number(tmp_path)
     assert "2 have an interval without 0" in note
 
 
-def test_a_blind_scorer_has_no_value_and_the_ledger_says_why(
-    tmp_path,
-):
+def test_a_blind_scorer_has_no_value_and_the_ledger_says_why(tmp_path):
     table = draw(EXPECTED, "matrix", RESULTS, tmp_path)
     cells = {c.row: c for c in table.cells}
-    assert (
-        cells["reports, topic proportions"].value is None
-        and cells["reports, noun overlap"].value == 0.8
-    )
+    assert cells["reports, topic proportions"].value is None
+    assert cells["reports, noun overlap"].value == 0.8
     assert len(cells) == 2 and "ties: reports, noun overlap, blocks of 1 30%" in table.notes
     assert "reports: pairs by task, at most: blocks of 1 40" in table.notes
     lines = {line.number: line for line in EXPECTED.ledger(RESULTS, tmp_path)}
     assert lines["inter_subject_agreement_r.sibling"].ours == 0.8
-    assert (
-        lines["accidents_2008"].verdict == "not measured here"
-        and "grids" in lines["accidents_2008"].cause
-    )
+    assert lines["accidents_2008"].verdict == "not measured here"
+    assert "grids" in lines["accidents_2008"].cause
     assert not [line for line in lines.values() if "no rule" in line.cause]
 
 
@@ -148,10 +142,8 @@ def test_a_cell_is_the_paired_difference_the_figure_in_each_critics_scale(tmp_pa
     cells = at(table)
     own = cells["verified facts", "false fact"]
     assert (own.value, own.low, own.high, own.verdict) == (-0.5, -0.6, -0.4, "seen")
-    assert (
-        own.why == "its own corruption"
-        and cells["repeated 4-grams", "false fact"].verdict == "not seen"
-    )
+    assert own.why == "its own corruption"
+    assert cells["repeated 4-grams", "false fact"].verdict == "not seen"
     assert {row for row, _ in cells} == {
         "verified facts",
         "repeated 4-grams",

@@ -89,16 +89,12 @@ def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
 
 def test_ours_and_printed_numbers_meet_by_place_and_in_the_ledger(tmp_path):
     cells = at(draw(EXPECTED, "table_2", RESULTS, tmp_path))
-    assert (
-        cells["BBScore", "blocks of 5"].printed == 79.36
-        and cells["BBScore", "blocks of 5"].value == 80
-    )
+    assert cells["BBScore", "blocks of 5"].printed == 79.36
+    assert cells["BBScore", "blocks of 5"].value == 80
     assert cells["entity grid, ranking", "blocks of 10"].printed == 64.65
     assert cells["unified coherence (printed)", "blocks of 1"].printed == 99.73
-    assert (
-        cells["BBScore, paper 0", "blocks of 1"].detail
-        and cells["BBScore, paper 0", "blocks of 1"].printed is None
-    )
+    assert cells["BBScore, paper 0", "blocks of 1"].detail
+    assert cells["BBScore, paper 0", "blocks of 1"].printed is None
     pairs = {c.column: c for c in draw(EXPECTED, "table_1", RESULTS, tmp_path).cells}
     assert (pairs["1 window"].value, pairs["1 window"].printed) == (120, 6255)
     lines = {(line.table, line.number): line for line in EXPECTED.ledger(RESULTS, tmp_path)}
@@ -146,10 +142,8 @@ def test_classes_stand_beside_the_commonest_one_and_means_get_surer(tmp_path):
     cells = {
         place: c.value for place, c in at(draw(EXPECTED, "table_6", RESULTS, tmp_path)).items()
     }
-    assert (
-        cells["commonest class", "rated wiki"] == 40
-        and cells["BBScore, three-layer classifier", "rated wiki"] == 50
-    )
+    assert cells["commonest class", "rated wiki"] == 40
+    assert cells["BBScore, three-layer classifier", "rated wiki"] == 50
     assert ("commonest class", "completions") not in cells
     cells = draw(EXPECTED, "figure_7", RESULTS, tmp_path).cells
     assert cells[0].high - cells[0].value == pytest.approx(1.96 * 0.1 / 60**0.5, rel=1e-3)
