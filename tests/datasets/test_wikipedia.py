@@ -77,6 +77,18 @@ def test_pages_are_counted_as_planted_and_subsets_say_what_they_left_out(raw, tm
     refuses("exactly one", dump_in, tmp_path)
 
 
+def test_a_dump_is_extracted_beside_the_scratch_by_so_many_workers(tmp_path, monkeypatch):
+    def reach(*given, **named):
+        raise KeyError(given, named)
+
+    monkeypatch.setattr(building, "extract", reach)
+    (tmp_path / "a.bz2").touch()
+    with pytest.raises(KeyError) as reached:
+        made(tmp_path, scratch=Path("s"), extraction={"shard_bytes": 7}, workers=3)
+    options = {"extraction": Extraction(shard_bytes=7), "workers": 3}
+    assert reached.value.args == ((tmp_path / "a.bz2", Path("s/shards")), options)
+
+
 @pytest.mark.long  # four runs over a dump; a killed run ends with the same bytes below
 def test_the_corpus_does_not_depend_on_workers_or_shards(raw, tmp_path):
     first = made(raw)
