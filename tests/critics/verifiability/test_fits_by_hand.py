@@ -183,6 +183,30 @@ def test_minichecks_answer_is_its_first_token_and_texts_are_padded():
     assert asked == [(texts, options)]
 
 
+def test_a_classifiers_columns_are_the_labels_and_only_the_premise_is_cut():
+    calls = []
+
+    class Network:
+        device = "cpu"
+
+        def __call__(self, ids):
+            return SimpleNamespace(logits=torch.tensor([[9.0, 1, 3]]).log())
+
+    class Inputs(dict):
+        def to(self, device):
+            return self
+
+    def tokenizer(*given, **options):
+        calls.append((given, options))
+        return Inputs(ids=0)
+
+    judge = train.ClassifierEntailment(Network(), tokenizer, (2, 1, None), max_length=7)
+    found = judge.judged([Pair("c", "T", "S.")])
+    assert found == pytest.approx(np.array([[3 / 13, 1 / 13, 0]]))
+    options = {"max_length": 7, "padding": True, "return_tensors": "pt"}
+    assert calls == [((["T: S."], ["c"]), {"truncation": "only_first", **options})]
+
+
 def test_pairs_with_words_are_judged_in_batches_by_the_sentences_length(monkeypatch):
     """A pair without words is not enough information; the label of the others is the claim's id."""
     batches = []
