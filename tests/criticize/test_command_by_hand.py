@@ -1,6 +1,7 @@
 """What the command line hands on, prints and returns, with the comparison itself replaced."""
 
 import json
+import math
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 
 from longform import cli, criticize, terminal
 from longform.criticize import report, systems_report
+from longform.criticize.systems import Plan
 from longform.errors import BadInput, InputError
 
 
@@ -174,6 +176,16 @@ def test_a_plan_ends_before_any_comparison(comparison, capsys):
     assert capsys.readouterr().out == "| plan of ['a', 'b'] |\n"
     run(comparison, "a", "--plan", "--json")
     assert json.loads(capsys.readouterr().out) == [] and len(comparison.calls) == 4
+
+
+def test_a_difference_that_is_not_known_is_null_in_json(comparison, capsys, monkeypatch):
+    plan = Plan("repetition", 2.0, 0.0, {"a": math.nan})
+    monkeypatch.setattr(criticize, "plan_systems", lambda *given, **named: [plan])
+    run(comparison, "a", "--plan", "--json")
+    expected = (
+        '[{"detectable":{"a":null},"name":"repetition","real":0.0,"reason":"","seconds":2.0}]\n'
+    )
+    assert capsys.readouterr().out == expected
 
 
 def test_bad_input_is_one_sentence_and_status_2(comparison, capsys, monkeypatch):
