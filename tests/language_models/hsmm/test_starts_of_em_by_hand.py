@@ -1,11 +1,15 @@
 """What EM over several starts keeps, and what it is told, with stand-ins for the fits."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from longform.documents import Document, Section
 from longform.hsmm import train
+from longform.hsmm.em import Compute
+from longform.hsmm.gradient import GradientSettings
 
 
 @dataclass(frozen=True)
@@ -79,3 +83,27 @@ def test_one_start_is_the_default_and_validation_decides_where_it_is_asked(start
     assert best.model.weight == train.FLOORS[2]
     assert given["validate"](Model(table(f2=-6.0))) == pytest.approx(7.389056)
     assert given["seed"] == 7 and given["plan"].until == 0.01
+
+
+def test_the_settings_of_a_training_reach_the_way_that_is_chosen(monkeypatch):
+    def reach(*given, **named):
+        raise KeyError(given, named)
+
+    for way in ("by_em", "fit_gradient"):
+        monkeypatch.setattr(train, way, reach)
+    monkeypatch.setattr(train, "against_torch_struct", lambda *given: None)
+    splits = ("train", "validation", "test")
+    documents = [Document(split, split, (Section(None, f"a {split}"),)) for split in splits]
+    texts = {split: [["a", split]] for split in splits[:2]}
+    options = {"name": "n", "seed": 5, "scratch": Path("s")}
+    options |= {"num_states": 2, "max_duration": 3, "max_ngrams": 4}
+    with pytest.raises(KeyError) as reached:
+        train.fit(documents=documents, **options, em={"iterations": 1}, threads=2)
+    compute = Compute("cpu", 2)
+    assert reached.value.args == ((texts, {"iterations": 1}), {**options, "compute": compute})
+    with pytest.raises(KeyError) as reached:
+        train.fit(documents=documents, **options, gradient={"epochs": 3})
+    (sequences, ngrams, settings), named = reached.value.args
+    assert (sequences, ngrams.max_duration) == (texts["train"], 3)
+    assert settings == GradientSettings(num_states=2, seed=5, epochs=3)
+    assert named == {"validation": texts["validation"], "device": "cpu", "label": "train n"}
