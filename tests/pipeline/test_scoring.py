@@ -69,6 +69,7 @@ def test_values_of_texts_stand_alone_and_wordless_ones_are_counted(tmp_path):
     assert (record.corpus, record.system) == ("summaries", "data")
     assert (record.units, record.excluded, record.better) == (2, 1, "lower")
     assert record.details["unit_ids"] == ["a", "b", "c"]
+    assert record.signature.startswith("Perplexity")
     first, second, third = record.details["values"]
     assert (first, second, third) == (pytest.approx(math.e**2), None, pytest.approx(math.e**0.5))
 
