@@ -84,7 +84,7 @@ def looped(latents: np.ndarray, order: np.ndarray, window: int, sigma2: float) -
             u = (i + 1) / (steps - 1)
             variance = (i + 1) * (steps - 2 - i) / (steps - 1)
             first, middle, last = z[0], z[i + 1], z[-1]
-        # Its negative log density, constants and all.
+        # The paper's term: one log(2 pi variance), whatever the width of the path.
         gap = middle - first - u * (last - first)
         distance = float(gap @ gap) / (2 * variance) / sigma2
         total += math.log(2 * math.pi * variance * sigma2) + distance

@@ -33,7 +33,7 @@ def arguments() -> argparse.ArgumentParser:
         " a card"
     )
     parser.add_argument("--only", metavar="RUN", help=only)
-    plan = "parts, floors and predicted minutes, and nothing is run"
+    plan = "each part's least seconds at nominal speed and predicted minutes; nothing is run"
     parser.add_argument("--plan", action="store_true", help=plan)
     # Where, how long and how.
     parser.add_argument("--out", type=Path, help="where results go (scratch/gpu/JOB/out)")
@@ -46,7 +46,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def show_plan(name: str, tiny: bool) -> None:
-    """Print a job's parts with floors and predictions, and what it reads and writes."""
+    """Print each part's least seconds and predicted minutes, and what a job reads and writes."""
     from experiments.gpu.frame import BRING, NOMINAL
     from experiments.gpu.inputs import input_bytes
 

@@ -83,7 +83,7 @@ class SyntheticLanguage:
         states = np.zeros((len(rngs), self.steps), dtype=np.int64)
         emitted = np.zeros_like(states)
         for unit, rng in enumerate(rngs):
-            state = 0
+            state = 0  # before the first step, which row 0 of the transitions draws
             for step, (u, v) in enumerate(rng.random((self.steps, 2))):
                 state = _draw_index(to_state[state], u)
                 states[unit, step] = state

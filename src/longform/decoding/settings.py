@@ -35,7 +35,7 @@ class Sampler(Settings):
     """A way in which a language model writes whole texts."""
 
     def write(self, inputs: WritingInputs) -> "Corpus":
-        """Write the texts."""
+        """Write a corpus; each subclass hands its own settings to the function that samples it."""
         raise NotImplementedError
 
 

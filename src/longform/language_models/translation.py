@@ -215,7 +215,7 @@ class ParallelTranslator(Translator):
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
-        rows = shape.positions + 2  # fairseq keeps two for padding, which makes the paper's count
+        rows = shape.positions + 2  # fairseq adds two: the paper's number of weights
         self.source_places = nn.Embedding(rows, shape.width)
         self.target_places = nn.Embedding(rows, shape.width)
         self.lengths = nn.Embedding(LENGTHS, shape.width)

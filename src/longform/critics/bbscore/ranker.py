@@ -230,7 +230,10 @@ def _network(features: int) -> "torch.nn.Sequential":
 def _hinge(
     network: "torch.nn.Module", original: "torch.Tensor", worse: "torch.Tensor"
 ) -> "torch.Tensor":
-    """Mean of max(0, margin + original's value - copy's value) over pairs, a scalar tensor."""
+    """Mean of max(0, margin + original's value - copy's value) over pairs, a scalar tensor.
+
+    Row i of ``original`` pairs with row i of ``worse``; training makes the original's value the lower.
+    """
     import torch
 
     values = network(torch.cat([original, worse]))

@@ -133,7 +133,11 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         return replace(fitted, share_names=tuple(names.tolist()), log_shares=log_shares)
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        """A row a text, its columns ``COLUMNS``: sums of terms (nats), transitions, exclusion."""
+        """Sums over each text, (texts, 7), the columns as ``COLUMNS`` names them.
+
+        Prior, likelihood, entropy and evidence are in nats. ``unknown`` is 0 here, and a text
+        without terms has zeros and ``excluded`` 1.
+        """
         excluded = (0, 0, 0, 0, 0, 0, 1)
         rows: list[Sequence[float]] = []
         for unit in units:
