@@ -42,7 +42,7 @@ class Reading(Settings):
     """A way to read texts: what comes out are predictions, which metrics score."""
 
     def predict(self, inputs: PredictionInputs) -> "Predictions":
-        """Read the texts of ``inputs.splits``; each subclass calls its reader with its settings."""
+        """Read the texts of ``inputs.splits``; a subclass gives its reader its settings."""
         raise NotImplementedError
 
 
