@@ -232,7 +232,7 @@ def _hinge(
 ) -> "torch.Tensor":
     """Mean of max(0, margin + original's value - copy's value) over pairs, a scalar tensor.
 
-    Row i of ``original`` pairs with row i of ``worse``; training makes the original's value the lower.
+    Row i of ``original`` pairs with row i of ``worse``; the original should get the lower value.
     """
     import torch
 
