@@ -41,7 +41,7 @@ def gallery_pages(root: Path, runs: Sequence[Run]) -> dict[Path, str]:
         root: of the repository; pictures and files are linked from there.
         runs: that are shown.
     """
-    pages = {GALLERY / "index.md": _index(runs)}
+    pages = {GALLERY / "index.md": _index(root, runs)}
     for run in runs:
         pages[run_page(run)] = _cards(root, run)
         for exhibit in run.exhibits:
@@ -69,11 +69,12 @@ def _title(run: Run) -> str:
     return f"Scale {run.scale}" if run.scale else "Default study"
 
 
-def _index(runs: Sequence[Run]) -> str:
-    """The gallery's first page: a table with the exhibits of each run and its claims by verdict."""
+def _index(root: Path, runs: Sequence[Run]) -> str:
+    """The gallery's first page: some figures, then each run's exhibits and claims by verdict."""
     lines = [
         "# Gallery",
         "",
+        *_first_figures(root, runs),
         "Every figure and table that git holds, by run. Claims count where the run's own results "
         "decide them.",
         "",
@@ -88,6 +89,21 @@ def _index(runs: Sequence[Run]) -> str:
         lines.append(f"| {link} | {about} | {len(run.exhibits)} | {counts} |")
     entries = [run_page(run).name for run in runs]
     return "\n".join([*lines, "", *toctree(entries, hidden=True), ""])
+
+
+def _first_figures(root: Path, runs: Sequence[Run]) -> list[str]:
+    """Cards of the first figure of each paper of the first run that has pictures."""
+    for run in runs:
+        first: dict[str, Exhibit] = {}
+        for exhibit in run.exhibits:
+            if exhibit.pictures:
+                first.setdefault(exhibit.paper, exhibit)
+        if first:
+            lines = [":::::{grid} 1 2 2 3", ":gutter: 3", ""]
+            for exhibit in first.values():
+                lines += _card(root, run, exhibit)
+            return [*lines, ":::::", ""]
+    return []
 
 
 def _papers_claims(run: Run) -> list[Claim]:

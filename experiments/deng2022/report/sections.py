@@ -490,21 +490,21 @@ TERMS = {
     "entropy of the posterior (3), nats a transition": "entropy_term",
     "(1) + (2) + (3), nats a transition": "log_evidence",
     "diversity of the set, exp H(q)": "chain_entropy",
-    "KL(q || prior), nats a transition": "divergence_from_prior",
+    "KL(q, prior), nats a transition": "divergence_from_prior",
 }
 
 
 def appendix_a(inputs: ReportInputs) -> Table:
     """Appendix A's three terms of log P(x), and the Latent NLL of a set of texts in two parts.
 
-    The parts are the set's own diversity H(q) and its distance KL(q || prior) to the prior.
+    The parts are the set's own diversity H(q) and its distance KL(q, prior) to the prior.
     """
     columns = {}
     for column, metric in TERMS.items():
         columns[column] = {"critic": "section_order", "metric": metric}
     notes = [
         "(2) and the sum are relative to sections drawn without an order",
-        "arg max Latent NLL = H(q) + KL(q || prior) with q the bigram of the set's own predicted "
+        "arg max Latent NLL = H(q) + KL(q, prior) with q the bigram of the set's own predicted "
         "titles",
     ]
     caption = "Appendix A: the terms of log P(x), and the diversity that the Latent PPL leaves out"
