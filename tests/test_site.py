@@ -91,6 +91,27 @@ def test_every_picture_of_the_site_says_in_words_what_it_is(source):
     assert pictures > 100
 
 
+def test_the_gallery_opens_with_a_picture_of_each_paper(committed):
+    page = gallery_pages(committed, read_runs(committed))[Path("gallery/index.md")]
+    cards, _, table = page.partition("| run |")
+    assert cards.count(":img-top:") >= 4 and ":img-top:" not in table
+
+
+def test_every_row_of_a_committed_table_has_the_cells_of_its_head(committed):
+    rows = 0
+    for page in sorted(committed.rglob("paper_figures/**/*.md")):
+        columns = 0
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if not line.startswith("|"):
+                columns = 0
+                continue
+            bars = re.sub(r"`[^`]*`", "", line).replace(r"\|", "").count("|")
+            columns = columns or bars
+            assert bars == columns, f"{page}: {line}"
+            rows += 1
+    assert rows > 1000
+
+
 def test_the_gallery_says_of_every_run_what_it_is(source):
     text = (source / "gallery/index.md").read_text(encoding="utf-8")
     runs = re.findall(r"^\| \[(.+?)\]\(.+?\) \| (.*?) \| \d+ \|", text, re.M)
