@@ -36,6 +36,7 @@ from longform_lab.reports import with_derived
 from longform_lab.scale_overrides import key_of_scale
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
+from longform_lab.scale_results import drop_unmeasured_claims
 
 ROOT = Path(__file__).parents[1]
 SCALES = ROOT / "experiments" / "scales"
@@ -161,6 +162,7 @@ def correct_ledger(scale: str) -> None:
     if ledger.is_dir():
         lines = ledger_lines(scale, results, read_lines(ledger / "ledger.csv"))
         write_claims(ledger / "claims.csv", claims)
+        drop_unmeasured_claims(ledger / "claims.csv")
         measured = [line for line in lines if line.ours is not None]
         write_rows(ledger / "ledger.csv", Line._fields, measured)
         text = f"{claims_markdown(claims)}\n{ledger_markdown(lines)}"

@@ -6,6 +6,7 @@ another run compares is not in it.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,7 @@ import pandas as pd
 from experiments.correct_pages import SCALES, ledger_lines
 from longform.files.artefacts import atomic_write
 from longform_lab.reporting.printed import DIFFERS, INCOMPARABLE, WITHIN, Line
-from longform_lab.reporting.verdicts import BORDERLINE, HEADER, OURS, VERDICTS
+from longform_lab.reporting.verdicts import ABSENT, BORDERLINE, HEADER, OURS, VERDICTS
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 
@@ -66,7 +67,8 @@ def printed_rows(run: str) -> Iterator[list[str]]:
 def claim_rows(path: Path, name: str) -> Iterator[list[str]]:
     """Yield a file's row, called ``name``: numbers of the papers' claims by verdict, if any.
 
-    Our own checks are left out.
+    Our own checks are left out. The file of a scale holds no claim that its run did not measure:
+    what it lacks of the claims of the default study is counted as such.
     """
     if not path.is_file():
         return
@@ -74,8 +76,16 @@ def claim_rows(path: Path, name: str) -> Iterator[list[str]]:
     claims = lines[(lines["row"] == "") & (lines["source"] != OURS)]
     if len(claims):
         counts = claims["verdict"].value_counts().reindex(VERDICTS, fill_value=0)
+        counts[ABSENT] += number_of_claims() - len(claims)
         borderline = (claims[BORDERLINE] != "").sum()
-        yield [name, *map(cell, [len(claims), *counts, borderline])]
+        yield [name, *map(cell, [counts.sum(), *counts, borderline])]
+
+
+@cache
+def number_of_claims() -> int:
+    """How many claims of the papers the default study judges."""
+    lines = read_table(figures_of("") / "ledger" / "claims.csv")
+    return int(((lines["row"] == "") & (lines["source"] != OURS)).sum())
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, read_documents
 from longform.files.opening import rows
 from longform.text.rendering import render
+from longform_lab.reporting.verdicts import ABSENT
 from longform_lab.scale_overrides import ARTICLES, key_of_scale
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import write_scale_records
@@ -93,6 +94,7 @@ def copy_exhibits(root: Path, source: Path, home: Path) -> None:
         drop_pictures_of_html(target)
         if (target / "ledger.csv").is_file():
             drop_unmeasured(target / "ledger.csv")
+            drop_unmeasured_claims(target / "claims.csv")
 
 
 def drop_pictures_of_html(folder: Path) -> None:
@@ -156,6 +158,23 @@ def drop_unmeasured(ledger: Path) -> None:
     measured = [list(line.values()) for line in lines if line["ours"]]
     with atomic_write(ledger) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *measured])
+
+
+def drop_unmeasured_claims(ledger: Path) -> None:
+    """Remove the claims that a run did not measure, with their rows, from its ``claims.csv``.
+
+    What they say stands in the ledger of the default study, which has all claims.
+    """
+    lines = rows(ledger, ("paper", "claim", "row", "verdict"))
+    unmeasured = set()
+    for line in lines:
+        if not line["row"] and line["verdict"] == ABSENT:
+            unmeasured.add((line["paper"], line["claim"]))
+    kept = [line for line in lines if (line["paper"], line["claim"]) not in unmeasured]
+    with atomic_write(ledger) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
 
 
 def _shown_files(folder: Path) -> list[Path]:

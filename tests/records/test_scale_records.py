@@ -13,7 +13,12 @@ from longform_lab.scale_records import (
     scale_results,
     write_scale_records,
 )
-from longform_lab.scale_results import copy_exhibits, drop_pictures_of_html, drop_unmeasured
+from longform_lab.scale_results import (
+    copy_exhibits,
+    drop_pictures_of_html,
+    drop_unmeasured,
+    drop_unmeasured_claims,
+)
 from tests.refusals import refuses
 
 SCORE = {"critic": "c", "metric": "latent_ppl", "titles": True, "seed": 0, "value": 0.1, "reference": 0.25,
@@ -141,6 +146,20 @@ def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):
     ledger.write_text("number,printed,ours\n")
     drop_unmeasured(ledger)
     assert ledger.read_bytes() == b"number,printed,ours\n"
+
+
+def test_claims_in_git_are_those_that_their_run_judged(tmp_path):
+    ledger = tmp_path / "claims.csv"
+    judged = "p,a,,holds,says\np,a,r,holds,\np,c,,not testable here,\n"
+    ledger.write_text(
+        "paper,claim,row,verdict,says\np,b,,not measured here,\np,b,r,not measured here,why\n"
+        f'{judged}q,a,,not measured here,"x,y"\n'
+    )
+    drop_unmeasured_claims(ledger)
+    assert ledger.read_text() == f"paper,claim,row,verdict,says\n{judged}"
+    ledger.write_text("paper,claim,row,verdict\np,b,,not measured here\n")
+    drop_unmeasured_claims(ledger)
+    assert ledger.read_text() == "paper,claim,row,verdict\n"
 
 
 def test_full_records_of_a_scale_come_back_from_history(repository, tmp_path, monkeypatch, capsys):
