@@ -1,6 +1,7 @@
 """The command that changes the program to see whether a test notices: which changes, which tests, what it prints."""
 
 import json
+import multiprocessing
 import sys
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from tests.mutants.__main__ import FIELDS, Verdict, drawn, equivalents, report
 from tests.mutants.calls import MOST_SECONDS, SCHEMA, read_calls
 from tests.mutants.mutations import file_mutations
 from tests.mutants.recorder import Recorder, function_name
+from tests.mutants.session import Session, changed_codes
 
 PROGRAM = '''"""A module."""
 LIMIT = 5
@@ -248,3 +250,61 @@ def test_calls_of_an_import_are_told_from_those_of_a_test_and_a_program(names, f
     lines = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
     phases = [line["phase"] for line in lines if line["called"] == "longform/module.py:pairs"]
     assert phases == list(dict.fromkeys([first, "call"]))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "places"),
+    [
+        ("def f(x):\n    return x < 1\n", "def f(x):\n    return x < 2\n", [("f", 1)]),
+        ("def f(x):\n    def g():\n        return 1\n    return g\n",
+         "def f(x):\n    def g():\n        return 2\n    return g\n", [("f", 1), ("f.<locals>.g", 2)]),
+        ("class A:\n    def f(self):\n        return [1 for _ in self]\n",
+         "class A:\n    def f(self):\n        return None\n", [("A.f", 2)]),
+        ("LIMIT = 1\n", "LIMIT = 2\n", []),
+        ("class A:\n    limit = 1\n", "class A:\n    limit = 2\n", []),
+        ("def f(x=1):\n    return x\n", "def f(x=2):\n    return x\n", []),
+        ("@numba.njit(cache=True)\ndef f():\n    return 1\n",
+         "@numba.njit(cache=True)\ndef f():\n    return 2\n", []),
+        ("def f():\n    return 1\n", "def f():\n\n    return 1\n", []),
+    ],
+)  # fmt: skip
+def test_code_is_replaced_in_memory_where_a_function_changed(before, after, places):
+    assert list(changed_codes(before.encode(), after.encode())) == places
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository of two functions and their tests, in the folder of a copy."""
+    copy = tmp_path / "copy" / "repository"
+    (copy / "src").mkdir(parents=True)
+    (copy / "tests").mkdir()
+    source = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x / 2\n"
+    (copy / "src" / "numbers_of_ours.py").write_text(source)
+    (copy / "tests" / "test_ours.py").write_text(
+        "from numbers_of_ours import double, half\n\n\n"
+        "def test_double():\n    assert double(2) == 4\n\n\n"
+        "def test_both():\n    assert half(double(3)) == 3\n"
+    )
+    monkeypatch.setattr(trial, "forks", multiprocessing.get_context("spawn"))
+    return copy
+
+
+def test_one_process_tries_many_mutations_and_none_stays(repository):
+    source = (repository / "src" / "numbers_of_ours.py").read_bytes()
+    double, both = "tests/test_ours.py::test_double", "tests/test_ours.py::test_both"
+    session = Session(repository)
+    assert session.tests == [double, both]
+
+    def failures(before, after, tests=(double, both), go_on=False):
+        mutated = source.replace(before, after)
+        seconds = dict.fromkeys(tests, 0.1)
+        return session.failures("numbers_of_ours.py", (source, mutated), seconds, go_on)
+
+    assert failures(b"x * 2", b"x * 3") == [double]
+    assert failures(b"x * 2", b"x * 3", go_on=True) == [double, both]
+    assert failures(b"x / 2", b"x / 3") == [both]
+    assert failures(b"x / 2", b"x / 3", [double]) == []
+    assert failures(b"", b"") == []
+    ended = failures(b"return x / 2", b"import os; os._exit(3)")
+    assert ended == ["was killed: it takes much longer than before, or ends the process"]
+    session.close()

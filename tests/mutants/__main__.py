@@ -2,7 +2,8 @@
 
 Draws mutations of the packages of ``src`` (``mutations.py``) with the commit's hash as seed, runs over each
 the tests that can notice it (``calls.py``) in a copy of the commit, and prints how many were
-noticed and each that was not. A mutation that no test can ever notice is listed in
+noticed and each that was not. A process that has all tests already tries each first
+(``session.py``); what it does not notice is tried again in a new process (``trial.py``). A mutation that no test can ever notice is listed in
 ``equivalent.yaml`` with the reason; it is left out and another drawn. An entry whose function has
 changed since is named, and ends the command with 1: its reason has to be read again.
 """
@@ -27,6 +28,7 @@ import yaml
 from tests.mutants import recorder, trial
 from tests.mutants.calls import Calls, read_calls
 from tests.mutants.mutations import Mutation, mutations
+from tests.mutants.session import Session, changed_codes
 
 ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).parent / "equivalent.yaml"
@@ -69,8 +71,18 @@ class Copies:
             _git("clone", "--quiet", "--shared", "--no-checkout", str(ROOT), str(copy))
             _git("-C", str(copy), "checkout", "--quiet", "--detach", commit)
             self.free.append(copy)
+        self.sessions: dict[Path, Session] = {}
         self.lock = threading.Lock()
         self.times = itertools.count(int(time.time()))
+
+    def start(self) -> None:
+        """Collect all tests in each copy, side by side."""
+        with ThreadPoolExecutor(len(self.free)) as pool:
+            self.sessions = dict(zip(self.free, pool.map(Session, self.free), strict=True))
+
+    def stop(self) -> None:
+        for session in self.sessions.values():
+            session.close()
 
     def take(self) -> Path:
         with self.lock:
@@ -91,8 +103,16 @@ class Copies:
         copy = self.take()
         path = copy / "src" / mutation.path
         source = path.read_bytes()
-        self.write(path, mutation.apply(source))
+        mutated = mutation.apply(source)
+        self.write(path, mutated)
+        in_memory = changed_codes(source, mutated) and not calls.is_called_at_import(mutation)
         try:
+            if in_memory:
+                seconds = {test: calls.seconds[test] for test in tests}
+                if failed := self.sessions[copy].failures(
+                    mutation.path, (source, mutated), seconds
+                ):
+                    return Verdict(mutation, len(tests), failed[0])
             for batch in _batches(tests):
                 limit = 60 + int(SLOWER * sum(calls.seconds[test] for test in batch))
                 if failed := trial.failures(copy, batch, limit):
@@ -123,6 +143,7 @@ def verdicts(
         line = f"{change.path}:{change.line} {change.kind}: {verdict.noticed_by or 'NOT NOTICED'}"
         print(f"{len(results)}/{len(changes)} {line} ({verdict.tests} tests)", flush=True)
 
+    copies.start()
     waiting = list(changes)
     while waiting:
         with ThreadPoolExecutor(workers) as pool:
@@ -131,16 +152,21 @@ def verdicts(
         failing = set(_unchanged_failures(copies, sorted(noticing), calls))
         waiting = [change for change in waiting if results[change].noticed_by in failing]
         unsound |= failing
+    copies.stop()
     if unsound:
         print("fail without any change, so do not count:", *sorted(unsound), sep="\n  ")
     return [results[change] for change in changes]
 
 
 def _unchanged_failures(copies: Copies, tests: Sequence[str], calls: Calls) -> list[str]:
+    """Which tests fail in either kind of process without a mutation."""
     if not tests:
         return []
-    limit = 120 + int(SLOWER * sum(calls.seconds[test] for test in tests))
-    return trial.failures(copies.free[0], tests, limit, go_on=True)
+    seconds = {test: calls.seconds[test] for test in tests}
+    limit = 120 + int(SLOWER * sum(seconds.values()))
+    copy = copies.free[0]
+    failing = trial.failures(copy, tests, limit, go_on=True)
+    return failing + copies.sessions[copy].failures("", (b"", b""), seconds, go_on=True)
 
 
 def recorded(folder: Path, copies: Copies, workers: int) -> Path:

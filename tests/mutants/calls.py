@@ -33,6 +33,10 @@ class Calls:
     breadth: Counter[str] = field(default_factory=Counter)
     at_import: set[str] = field(default_factory=set)
 
+    def is_called_at_import(self, mutation: Mutation) -> bool:
+        """Whether a module calls the mutation's function while it is imported."""
+        return f"{mutation.path}:{mutation.function}" in self.at_import
+
     def of(self, mutation: Mutation) -> list[str]:
         """The tests to run for one mutation, in their order: those that call the function first."""
         function = f"{mutation.path}:{mutation.function}"
@@ -40,7 +44,9 @@ class Calls:
         callers = direct
         if not direct:
             callers = self._of_module(mutation)
-        elif mutation.once or function in self.at_import:  # one test calls it for all that follow
+        elif mutation.once or self.is_called_at_import(
+            mutation
+        ):  # one test calls it for all that follow
             callers = direct | self._of_module(mutation)
         chosen = set(callers)
         for file in {_file(test) for test in callers}:

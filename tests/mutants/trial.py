@@ -46,13 +46,18 @@ class Chosen:
                 file.write(f"{report.nodeid} (on import)\n")
 
 
+def refuse_imported_packages() -> None:
+    """End a process that has our packages already: it would not import those of a copy."""
+    if {"longform", "longform_lab", "synthetic_world"} & sys.modules.keys():
+        os._exit(UNCHANGED)
+
+
 def _run(copy: str, tests: Sequence[str], failed: str, limit: int, go_on: bool) -> None:
     """The forked process: pytest in the copy of the repository."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     os.chdir(copy)
-    if {"longform", "longform_lab", "synthetic_world"} & sys.modules.keys():
-        os._exit(UNCHANGED)
+    refuse_imported_packages()
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
