@@ -33,7 +33,7 @@ from longform.text.entity_grids import (
 )
 from longform.text.lexicon import Lexicon, Taxonomy
 from longform.text.permutations import ShuffleTask
-from synthetic_world.lexicon import fit
+from synthetic_world.lexicon import fit as world_word_net
 
 DOCUMENTS, SENTENCES, NOUNS = 1000, 11, 5  # 1,000 documents of ten sentence pairs are 10,000 pairs
 POOL = 40  # nouns that a document draws from, so that entities recur
@@ -46,11 +46,15 @@ Mentions = list[tuple[int, str, str]]  # sentence, noun and role
 
 
 def planted_lexicon() -> Lexicon:
-    """The synthetic world's word net, read from its file."""
+    """The synthetic world's nouns with their senses and hypernyms, as critics read a word net.
+
+    It is invented, not learnt. The file ``lexicon.xml`` (WN-LMF) is written and read back, since
+    critics get their :class:`Lexicon` from a file; it is wholly in memory.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        fit(world="everyday").save(Path(folder))
+        world_word_net(world="everyday").save(Path(folder))
         lexicon = folder_lexicon(Path(folder))
-    assert lexicon is not None
+    assert lexicon is not None  # it is where a folder has no word net
     return lexicon
 
 

@@ -62,11 +62,16 @@ def words(count: int) -> list[str]:
 
 
 def make_pairs(count: int, context: int, vocabulary: Sequence[str]) -> list[tuple[str, str]]:
-    """``count`` pairs of equal texts but for one word, of ``context`` words and about 18 more.
+    """Pairs of texts that differ in one word, behind a beginning that both share.
 
-    The word is one of the last; words are drawn by Zipf's law.
+    Args:
+        count: number of pairs.
+        context: words in which the texts of a pair agree at least. About 18 more follow, a
+            sentence of 5 to 60 words, and the word that differs is its third or a later one.
+        vocabulary: words in the order of their frequency, by Zipf's law. The word that differs in
+            the second text is drawn evenly.
     """
-    rng = generator("benchmark", "pairs", context)
+    rng = generator("benchmark", "pairs", context)  # the same pairs in each run
     weights = 1 / np.arange(1, len(vocabulary) + 1)
     probabilities = weights / weights.sum()
     pairs = []

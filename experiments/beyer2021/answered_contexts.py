@@ -3,10 +3,14 @@
     PYTHONPATH=src python experiments/beyer2021/answered_contexts.py --home scales/even_dialogues \\
         --out experiments/beyer2021/measured/answered_contexts.json
 
-In half of the synthetic dialogues the last utterance follows no question; most of those are remarks
-that go with any context ("i have to go soon ."), while a synthetic story's last sentence takes up
-what was said before. If that is why narration is the easier one here, dialogues that end with an
-answer must not be harder than stories. ``--home`` is the folder of a finished run of the scale.
+A model passes an item if the last utterance, or a story's last sentence, costs it more bits after
+the shuffled context than after the original. Here models pass fewer dialogues than stories. In half
+of the synthetic dialogues the last utterance follows no question; most of those are remarks that go
+with any context ("i have to go soon ."), while a story's last sentence takes up what was said
+before. If that is the reason, dialogues that end with an answer must not be harder than stories.
+
+``--home`` is the folder of a finished run of a scale, a set of overrides of ``params.yaml``:
+``make scale SCALE=even_dialogues`` makes as many dialogues as stories.
 """
 
 from __future__ import annotations
@@ -26,13 +30,16 @@ DIALOGUE, STORY = "D_context", "N_context"
 def follows_question(data: Path) -> dict[str, bool]:
     """Whether the last utterance of each dialogue follows a question, by the item's id.
 
+    The item's document has the same id, ``D_context/12``.
+
     Args:
         data: the run's data folder.
     """
     follows = {}
     for document in read_documents(data / "corpora/probes/suites/documents.jsonl"):
         if document.id.startswith(DIALOGUE):
-            # The first section is the context in its original order.
+            # The first section is the context in its original order, each utterance followed by the
+            # sign for a change of speaker; a question is one that ends in a question mark.
             context = document.sections[0].text.removesuffix("[SEP]")
             follows[document.id] = context.rstrip().endswith("?")
     return follows

@@ -55,11 +55,16 @@ def grids_of(corpus: Corpus) -> dict[str, Grid]:
 
 
 def latent_ppl(corpus: Corpus) -> float:
-    """Perplexity of the titles' order under an add-one bigram of the same articles."""
+    """Perplexity of the order of section titles, per transition over all articles and splits.
+
+    The add-one bigram is fitted on the titles that it scores. An article's transitions include
+    those from its begin symbol and to its end symbol.
+    """
     chains = []
     for document in corpus.documents:
         titles = tuple(section.title or "" for section in document.sections)
         chains.append(Chain(document.id, document.split, titles))
+    # For each article the log-probability of each transition, nats, (titles + 1,).
     logs = BigramCritic(delta=1.0).fit(chains).part_values(chains)
     return float(np.exp(-np.mean(np.concatenate(logs))))
 

@@ -77,8 +77,10 @@ MAX_BYTES = 60 * 2**20  # that travel
 
 
 def modules_of(tree: ast.AST) -> Iterator[str]:
-    """Yield the dotted names that a module imports, also inside functions or by
-    ``importlib.import_module("name")``.
+    """Yield the dotted names that a module imports, of whatever package: ``os.path``.
+
+    Imports inside functions count, and ``importlib.import_module("name")``; relative ones do not.
+    Of ``from a import b`` both ``a`` and ``a.b`` are given, since b may be a module.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -100,7 +102,7 @@ def _imports_by_name(call: ast.Call) -> bool:
 
 
 def _run_at_import(tree: ast.Module) -> list[ast.stmt]:
-    """Statements outside functions, classes and what type checkers alone see."""
+    """The statements at the top that are no function, class or ``if`` (as TYPE_CHECKING)."""
     deferred = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If)
     return [statement for statement in tree.body if not isinstance(statement, deferred)]
 
@@ -147,9 +149,11 @@ def reached(module: str) -> tuple[frozenset[Path], frozenset[tuple[str, Path]]]:
 
 @cache
 def _modules_in(file: Path) -> tuple[str, ...]:
-    """The modules that a file imports; many jobs reach one file."""
+    """The dotted names that a file imports, cached since many jobs reach one file."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    if file.name == "__init__.py":  # what it imports on demand, its users import themselves
+    # A package may import modules only when one of their names is asked for (``__getattr__``).
+    # Whoever asks imports the module by an own statement, so here these imports do not count.
+    if file.name == "__init__.py":
         tree = ast.Module(body=_run_at_import(tree), type_ignores=[])
     return tuple(modules_of(tree))
 

@@ -147,10 +147,20 @@ class ScaleJob:
             print("the time of this call is used up; call again on the same machine", flush=True)
 
     def go_on(self, call: Call, home: Path, data: Path, progress: "Progress") -> bool:
-        """Run stages until all are finished or the time is over.
+        """Run stages until all are finished or the call's time is over.
+
+        Args:
+            call: one run on a machine that is lent for a limited time, or a tiny rehearsal, which
+                has no limit and leaves some stages out.
+            home: the folder that stages run in.
+            data: published texts and weights.
+            progress: what earlier calls finished; each stage is added to it.
 
         Returns:
             whether all are finished.
+
+        Raises:
+            BadInput: a stage failed.
         """
         for group in self.groups():
             waiting = []
@@ -160,7 +170,8 @@ class ScaleJob:
                     waiting.append(stage.words)
             if not waiting:
                 continue
-            # Here in the tiny form, else each in a process of its own.
+            # Rehearsed one by one in this process; else at once, each in a process of its own, which
+            # is killed at the end of the call's time. ``ended``: whether each ran to its end.
             if not call.tiny and call.left() < MIN_SECONDS:
                 return False
             started = time.monotonic()
@@ -168,6 +179,7 @@ class ScaleJob:
                 ended = [run_stage(home, data, words, None) for words in waiting]
             else:
                 ended = run_together(home, data, waiting, call.left())
+            # Stages of a group run at once, so each is noted with the seconds of the group.
             for words, finished in zip(waiting, ended, strict=True):
                 progress.add(words, time.monotonic() - started, finished)
             if not all(ended):

@@ -60,14 +60,16 @@ def _run(arguments: Sequence[str] | None) -> int:
             from longform.commands import run
 
             return run(options, interrupt)
-        import longform.criticize  # noqa: F401  # seconds, and everything that is needed below
+        # Importing takes seconds, in which Ctrl-C has ended the process at once. From here on it
+        # raises KeyboardInterrupt, so that the critics' results so far are kept.
+        import longform.criticize  # noqa: F401
 
         interrupt.ends_at_once = False
         try:
             return _compare(options, interrupt)
         except (KeyboardInterrupt, SystemExit) as stop:
             if isinstance(stop, SystemExit) and not interrupt.heard:
-                raise
+                raise  # an exit that no Ctrl-C has caused
             goes_on = f"the same command goes on from {options.out}, if a critic was done"
             print(f"longform: stopped; {goes_on}", file=sys.stderr)
             return STOPPED
@@ -172,7 +174,8 @@ def _compare(options: argparse.Namespace, interrupt: Interrupt) -> int:
     try:
         systems = named_systems(options.generated)
         places = [Path(place) for place in (options.real, *systems.values())]
-        check(options.out, places)  # before an hour of work, not after it
+        # Whether a report can be written to --out; before an hour of work, not after it.
+        check(options.out, places)
         if options.plan:
             return _show_plan(options, systems)
         if len(systems) == 1 and not options.paired:
@@ -184,9 +187,10 @@ def _compare(options: argparse.Namespace, interrupt: Interrupt) -> int:
 
 
 def _interruptible_progress(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
-    """Return what yields panels (a critic each) under a progress bar.
+    """Make a function that yields the panels it is given, under a progress bar.
 
-    It raises KeyboardInterrupt between two of them, and behind the last, if Ctrl-C was pressed.
+    A panel is a critic with all it needs to judge texts. If Ctrl-C was pressed, the function raises
+    KeyboardInterrupt before the next panel, or behind the last.
     """
 
     def progress(panels: Sequence[Any]) -> Iterator[Any]:

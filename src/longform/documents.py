@@ -195,20 +195,21 @@ def refuse_plain_text(
 def in_splits(
     documents: Sequence[Document], splits: Sequence[str], who: str = "reader"
 ) -> list[Document]:
-    """The documents of some splits, maybe none.
+    """The documents of some splits in their order, maybe none.
 
     Raises:
-        BadInput: plain text. (``str.split`` is a method, so no text would ever be in a split.)
+        BadInput: strings in place of documents. (``str.split`` is a method, so none would ever be
+            in a split.)
     """
     refuse_plain_text(documents, who)
     return [document for document in documents if document.split in splits]
 
 
 def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) -> list[Document]:
-    """The documents of some splits, for a reader called ``who``.
+    """The documents of some splits in their order, for a reader called ``who``.
 
     Raises:
-        BadInput: there is none, or plain text.
+        BadInput: there is none, or strings were given in place of documents.
     """
     chosen = in_splits(documents, splits, who)
     if not chosen:

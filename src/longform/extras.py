@@ -15,7 +15,7 @@ def advice(extra: str, package: str) -> str:
 
 
 def check(extra: str, *packages: str) -> None:
-    """Check, without importing them, that an extra's packages are installed.
+    """Check, without importing them, that packages of the extra ``longform[extra]`` are installed.
 
     Raises BadInput: one of them is not.
     """

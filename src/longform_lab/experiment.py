@@ -180,12 +180,18 @@ class Experiment:
         return models
 
     def systems(self, study: str, corpus: str) -> list[System]:
-        """Every system of a corpus, in the order of the lists.
+        """Every system of a corpus: each model, with and without section titles, by seed.
 
-        A corpus or model of the list ``once`` has the first seed alone.
+        ``params.yaml`` has the study's models, its ``titles`` (whether the models see them in
+        training) and its number of ``seeds``. A corpus or model of the list ``once`` has seed 1
+        alone. In a study without seeds every model is trained once, by the run's own seed: None.
+
+        Returns:
+            Systems in the order of the lists, seeds innermost.
 
         Raises:
-            BadInput: a list of the study, its number of seeds or a name in ``titles`` is wrong.
+            BadInput: a list of the study (:meth:`models` checks them), its number of seeds or a
+                name in ``titles`` is wrong.
         """
         models = self.models(study, corpus)
         settings = self.settings(study)

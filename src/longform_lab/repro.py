@@ -199,10 +199,10 @@ class Run:
         return self.folders[stage] / f"{stage.name}.log"
 
     def _settle(self, stage: Any, how: str, line: str | None = None) -> None:
-        """Count a stage as up to date, and let stages that waited for it alone be checked.
+        """Count a stage as up to date; its users that wait for no other stage may be checked.
 
         Args:
-            stage: the stage.
+            stage: a stage of DVC.
             how: a key of ``counts``.
             line: what is printed of it; nothing by default.
         """
@@ -211,7 +211,8 @@ class Run:
         if line:
             self.say(f"{self.names[stage]}: {line}, {self.left} left")
         for user in self.pipeline.users[stage]:
-            needs = self.waiting.get(user, set())  # a skipped user waits for nothing any more
+            # :meth:`_failing` takes users of a failed stage out of ``waiting``: they stay skipped.
+            needs = self.waiting.get(user, set())
             if stage in needs:
                 needs.remove(stage)
                 if not needs:

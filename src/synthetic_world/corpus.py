@@ -18,7 +18,10 @@ from synthetic_world.lexicon import SLOTS
 Counts = int | Mapping[str, int]  # of documents, or of documents of each split
 # document i belongs to split i modulo 10, whatever else is made
 SPLIT_CYCLE = ("train",) * 8 + ("validation", "test")
-# Columns of a sentence and of a mention, in the order in which :func:`_spans` gives them.
+# Columns of :func:`_spans`. ``start`` and ``end`` are half-open characters of ``Document.text``,
+# section and sentence are numbered from 0 within the article, persons by their first mention.
+# ``sense`` and ``connective`` (numbers in ``grammar``) are of the sentence's second clause, or, where
+# ``across`` is 1, of the whole sentence as a clause added to the sentence before.
 SENTENCE_COLUMNS = ("section", "start", "end", "sense", "connective", "across")
 MENTION_COLUMNS = ("start", "end", "sentence", "person")
 Rows = list[list[tuple[int, ...]]]  # by article, one tuple for each of its sentences or mentions
@@ -139,11 +142,16 @@ def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
 
 
 def _spans(articles: Sequence[Article]) -> tuple[Rows, Rows]:
-    """Columns of each sentence and of each mention, by article."""
+    """Where the sentences and the mentions of persons stand in each article's text.
+
+    Returns:
+        Sentences, one tuple of ``SENTENCE_COLUMNS`` each, and mentions, of ``MENTION_COLUMNS``;
+        both are lists of tuples by article.
+    """
     sentences: Rows = []
     mentions: Rows = []
     for article in articles:
-        # Characters are counted on through the sections of the article.
+        # ``start`` counts the characters of the whole article, in which titles have no place.
         of_sentences: list[tuple[int, ...]] = []
         of_mentions: list[tuple[int, ...]] = []
         start = 0
@@ -151,12 +159,13 @@ def _spans(articles: Sequence[Article]) -> tuple[Rows, Rows]:
             for sentence in members:
                 end = start + len(sentence.text)
                 for mention in sentence.mentions:
+                    # A mention's own characters count from the beginning of its sentence.
                     span = (start + mention.start, start + mention.end)
                     of_mentions.append((*span, len(of_sentences), mention.person))
                 link = (sentence.sense, sentence.connective, int(sentence.across))
                 of_sentences.append((section, start, end, *link))
-                start = end + 1
-            start += 1  # a blank line between sections, one space between sentences
+                start = end + 1  # one space between sentences
+            start += 1  # two line ends between sections, in place of that space
         sentences.append(of_sentences)
         mentions.append(of_mentions)
     return sentences, mentions

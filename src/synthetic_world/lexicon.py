@@ -300,9 +300,12 @@ def to_lmf(vocabulary: Vocabulary) -> str:
 
 @dataclass(frozen=True)
 class WordNet:
-    """What a reader of grids may have beside it.
+    """A word net that a reader of entity grids may look nouns up in, as a file.
 
-    In place of this one, any folder with a real net's ``lexicon.xml``.
+    A folder with the ``lexicon.xml`` of a real net can stand in its place.
+
+    Attributes:
+        text: of the file, XML in WN-LMF.
     """
 
     text: str

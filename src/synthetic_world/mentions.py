@@ -154,11 +154,12 @@ class MentionProcess:
             window = [*window[1:], (tag, person)]
 
     def latent_nll(self, sentences: Sequence[int]) -> tuple[float, float]:
-        """Exact expected negative log probability and number of symbols of documents.
+        """Exact expected negative log-probability and number of symbols of documents.
 
-        Conventions of deng2022 section 4.4: four begin symbols pad the left and are not scored,
-        every stop is scored and counted, and there is no end symbol; a document closes where its
-        next stop would stand. Probability mass over windows is carried from one stop to the next.
+        A symbol is a mention or the stop that opens a sentence; the next one depends on the window
+        of the last four. As deng2022 section 4.4 counts: the four begin symbols of the first window
+        are not scored, every stop is, and no symbol ends a document: it ends where the stop of one
+        sentence more would stand.
 
         Args:
             sentences: the number of sentences of each document.
@@ -166,14 +167,16 @@ class MentionProcess:
         Returns:
             Expected nats and expected symbols, each summed over all documents.
         """
-        # 1. The graph of windows, and the mass after the last stop, (windows,): all at the start.
+        # 1. The graph of windows. ``behind`` is the probability of each window just after the most
+        #    recent stop, (windows,): at first that of window 0, which the begin symbols fill.
         source, target, probability, stop = _edges(self)
         cost = -np.log(probability)
         states = int(target.max()) + 1
         behind: np.ndarray = np.zeros(states)
         behind[0] = 1.0
-        # 2. Each round carries the mass to the next stop; the first reaches the stop that opens the
-        #    first sentence. totals[n + 1] is for documents of n sentences, without the last stop.
+        # 2. Each round carries all probability to the next stop, which comes within MAX_MENTIONS + 1
+        #    symbols; the first round has the opening stop alone. Round n + 1 ends with the stop that
+        #    a document of n sentences lacks: totals[n + 1] leaves it out. totals[0] is not used.
         totals = [(0.0, 0.0)]
         nats = symbols = 0.0
         for _ in range(max(sentences) + 1):

@@ -19,13 +19,14 @@ from longform.files.opening import columns_of, numbered_rows, text_lines
 
 STANDARD_INPUT = "-"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-# Of tables whose name says another; spreadsheets write these.
+# Tried where the usual delimiter gives no column: spreadsheets write semicolons into a ``.csv``.
 OTHER_DELIMITERS = (";", "\t", "|", ",")
 TABLES = (*DELIMITERS, ".parquet")
 TEXT, ID = "text", "id"  # columns
 _HUB = re.compile(r"hub:(?P<name>[^@:]+/[^@:]+)@(?P<commit>[^:]+):(?P<path>.+)")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-Row = tuple[str, dict[str, Any]]  # where it stands, and its id and text
+# "LINE" or "row NUMBER", where it stands in the file; and its ``text``, with its ``id`` if it has one
+Row = tuple[str, dict[str, Any]]
 
 
 def split_column(source: str) -> tuple[Path, str | None]:
@@ -55,6 +56,8 @@ def table_rows(path: Path, column: str | None) -> Iterator[Row]:
         yield from _parquet_rows(path, text_column)
         return
     delimiter = delimiter_of(path, (text_column,))
+    # No column is demanded by numbered_rows: _check_column names the columns that are there. Its
+    # ``where`` is "PATH:LINE", of which callers want the line.
     for number, (where, row) in enumerate(numbered_rows(path, (), delimiter)):
         if number == 0:
             _check_column(path, text_column, list(row))
@@ -78,6 +81,7 @@ def delimiter_of(path: Path, columns: Sequence[str]) -> str:
 
 def _parquet_rows(path: Path, column: str) -> Iterator[Row]:
     """The rows of a ``.parquet`` file, read batch by batch."""
+    # BadInput where pyarrow, of the extra ``longform[parquet]``, is not installed.
     extras.check("parquet", "pyarrow")
     import pyarrow
     import pyarrow.parquet
@@ -117,7 +121,7 @@ def _id_and_text(row: dict[str, Any], column: str) -> dict[str, Any]:
 
 
 def standard_input() -> Iterator[tuple[int, bytes]]:
-    """Lines of standard input with their offsets."""
+    """Lines of standard input with their line ends, each with its offset in bytes for errors."""
     offset = 0
     for line in sys.stdin.buffer:
         yield offset, line

@@ -39,7 +39,8 @@ Features = Callable[[Any], np.ndarray | None]  # of a text, float64 (features,);
 CLASS_COLUMNS = ("right", "texts", "majority", "excluded")
 
 
-# Class keywords: see SumScored.
+# Class keywords: a higher score is better, it is a share, and it is the sum of the column ``right``
+# over that of ``texts`` (see SumScored).
 @dataclass(frozen=True)
 class ClassAccuracy(SumScored, better="higher", share=True, divided=("right", "texts")):
     """Share of texts that are classified rightly."""
@@ -150,7 +151,8 @@ def _trained(
             f"text classification: {counted(len(rows), 'text')} in "
             f"{counted(len(set(kinds)), 'class', 'classes')}; give two"
         )
-    # 2. A missing feature (of a window that does not fit) is its mean over the texts that have it.
+    # 2. A missing feature (nan; the BBScore of a window that is longer than the text) is its mean
+    #    over the texts that have it.
     table = np.array(rows)
     has_value = np.isfinite(table)
     means = np.where(has_value, table, 0.0).sum(0) / np.maximum(has_value.sum(0), 1)
@@ -248,6 +250,10 @@ def source_measurements(
         train: documents to learn from.
         matched: cut both sides to as many sentences as the shorter one has, a control for length.
 
+    Returns:
+        For each source and scorer columns wins, ties and pairs (1 where both texts have a score),
+        human and machine (their scores), and excluded, a row a document.
+
     Raises:
         InputError: no source or no scorer.
     """
@@ -293,6 +299,7 @@ def source_measurements(
             "details": {"mean_sentences": lengths, "lower": judge.better != "higher"},
         }
         metric = PairAccuracy(signature(judge), f"human against {source}")
+        # One head of the encoder, without a name.
         measurements.append(Measurement({"": metric}, {"": statistics}, fields))
     return measurements
 
@@ -357,10 +364,10 @@ def human_vs_machine(
         source = measurement.fields["system"]
         names = ("human against machine", critic, source)
         statistics = measurement.all_statistics[""]
-        # 1. Pairs, against chance.
+        # 1. Pairs, against chance: one record of the share of pairs that the human text wins.
         fields = {**measurement.fields, **against_chance(statistics, *names)}
         records += replace(measurement, fields=fields).records(*names)
-        # 2. Single texts.
+        # 2. Single texts: the area, with its ROC curve and a test against one half.
         scorer = measurement.metrics[""].scorer
         area = Area(*SIDES, scorer, measurement.fields["details"]["lower"])
         described = area.describe(statistics, *names)
@@ -441,6 +448,8 @@ def _texts_of(documents: AllSides, source: str) -> list[Any]:
     return texts
 
 
+# Class keywords: the nearer to real texts' score the better; the sum of ``value`` over that of
+# ``texts``.
 @dataclass(frozen=True)
 class MeanValue(SumScored, better="reference_matched", divided=("value", "texts")):
     """Mean of a column ``value`` over texts."""
@@ -482,7 +491,8 @@ class SourceDetection:
     The tested texts of a source are compared with the texts of all sources that are known.
 
     Attributes:
-        known_values: source -> values of its known texts, float64 (texts,).
+        known_values: source -> values of its known texts, float64 (texts,); no setting, so that
+            records do not print it (``FITTED``).
     """
 
     known_values: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)

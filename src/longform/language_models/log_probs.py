@@ -346,15 +346,26 @@ class LogProbReader:
         return np.split(values, np.cumsum(sizes)[:-1])
 
     def _inputs(self, trees: list[Tree], width: int) -> dict[str, torch.Tensor]:
-        """The network's inputs: token ids (trees, width); with branches mask and positions too."""
+        """The network's inputs for a batch of trees.
+
+        Args:
+            trees: all with branches, or all without, as :func:`batches` keeps them.
+            width: nodes of the largest; smaller trees are padded behind with token 0.
+
+        Returns:
+            ``input_ids``, int64 (trees, width). With branches also ``attention_mask``,
+            (trees, 1, width, width), which is added to the attention of node i (third axis) to node
+            j, and ``position_ids``, each node's distance from the root, int64 (trees, width).
+        """
         branched = len(trees[0].runs) > 1
         ids = np.zeros((len(trees), width), dtype=np.int64)
         for row, tree in enumerate(trees):
             ids[row, : len(tree.tokens)] = tree.tokens
         inputs = {"input_ids": torch.from_numpy(ids)}
+        # Plain rows need no more: a causal model never looks at padding behind a token.
         if not branched:
             return inputs
-        # An additive mask in which each node sees itself and its ancestors; padding sees itself.
+        # Each node sees itself and its ancestors; padding sees itself, not nothing.
         positions = np.zeros((len(trees), width), dtype=np.int64)
         visible = np.repeat(np.eye(width, dtype=bool)[None], len(trees), axis=0)
         for row, tree in enumerate(trees):

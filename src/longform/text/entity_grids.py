@@ -186,7 +186,7 @@ def read(
 
 
 def folder_lexicon(folder: Path) -> Lexicon | None:
-    """The word net of a folder: ``lexicon.xml`` in WN-LMF, or WordNet's ``data.*``."""
+    """The word net of a folder: ``lexicon.xml`` in WN-LMF, or WordNet's ``data.*``; else None."""
     if (folder / "lexicon.xml").is_file():
         return read_lmf(folder / "lexicon.xml")
     if (folder / "data.noun").is_file():

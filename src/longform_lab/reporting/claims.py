@@ -274,14 +274,15 @@ def judge(
 
 
 def stands_in(where: Mapping[str, Any], instruments: Sequence[Instrument]) -> Instrument | None:
-    """The first replaced instrument whose records a filter may select.
+    """The first instrument of ours, such as a resolver, behind the records that a filter selects.
 
     Args:
-        where: the filter.
-        instruments: instruments of ours in place of the paper's own.
+        where: field -> the value, or the list of values, that the filter allows.
+        instruments: those of ours that replace one of the paper's; each has a filter of its own.
 
     Returns:
-        The instrument; None where the records are made with the paper's own.
+        The first whose every field ``where`` restricts to a value in common; None where the filter
+        leaves a field of each open, or the paper's own instruments made the records.
     """
     for instrument in instruments:
         if _overlap(where, instrument.where.fields):

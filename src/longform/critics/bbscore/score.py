@@ -250,19 +250,25 @@ class JointBridge(_PathCritic, recorded_as="JointBridgeCritic"):
         return self.scores(unit.latents[orders])
 
     def part_values(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
-        """What each sentence adds, (sentences,): half of the steps to it and away from it."""
+        """Each sentence's share of its text's score, (sentences,); empty where not ``usable``.
+
+        The score is a sum over steps from one sentence to the next; each step counts half for
+        either of its sentences. So the first and the last have half a step, and a text's shares sum
+        to its score. A path is usable with three or more sentences, all finite.
+        """
         parts = []
         for unit in units:
             parts.append(self._parts(unit.latents) if unit.usable else np.zeros(0))
         return parts
 
     def _parts(self, latents: np.ndarray) -> np.ndarray:
-        """What each sentence of a path (sentences, dims) adds to its score, (sentences,)."""
+        """The shares of :meth:`part_values` of one path (sentences, dims), (sentences,)."""
         white = self._white(latents)
         mean_step = (white[-1] - white[0]) / (len(white) - 1)
         deviations = np.diff(white, axis=0) - mean_step
+        # half of each step's term of $Q / n (T - 2)$, (sentences - 1,)
         halves = (deviations**2).sum(axis=1) / (2 * latents.shape[1] * (len(latents) - 2))
-        # half of the step away from each sentence, and half of the step to it
+        # of each sentence the step away from it, then the step to it; 0 where there is none
         return np.append(halves, 0.0) + np.append(0.0, halves)
 
     def sufficient_statistics(self, units: Sequence[LatentPath]) -> SufficientStatistics:

@@ -134,9 +134,8 @@ class Sentences:
     Attributes:
         features: float32 (sentences, features).
         documents: the same, one tensor a document.
-        start, total, place: of each sentence the first row of its document, the document's
-        sentences,
-            and its own number in it from 0, (sentences,).
+        start, total, place: of each sentence the first row of its document, the number of
+            sentences in it, and its own number there from 0, (sentences,).
     """
 
     def __init__(self, features: np.ndarray, lengths: Sequence[int]) -> None:
@@ -333,8 +332,11 @@ def long_documents(
 
     Args:
         texts: sentences of each document.
-        encoder: reads them.
+        encoder: reads each sentence by itself.
         name, split: for messages.
+
+    Returns:
+        float32 (sentences, features) of all documents in their order, with each one's length.
     """
     long_enough = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
     too_short = len(texts) - len(long_enough)

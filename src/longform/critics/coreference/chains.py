@@ -215,7 +215,12 @@ def _person_tags(heads: Sequence[_Head]) -> dict[Span, str]:
 
 
 def _head_span(text: str, mention: Mention) -> Span:
-    """The half-open span of a mention's head word; a person's pronoun is all head word."""
+    """The half-open characters in ``text`` of a mention's head word.
+
+    The head begins at ``mention.root``, the resolver's syntactic root, or without one where
+    :func:`root_offset` finds it, and ends with that word.
+    """
+    # A person's pronoun ends with the mention: of "he's" the word pattern would take all.
     if text[mention.start : mention.end] in PERSON_PRONOUNS:
         return mention.start, mention.end
     root = mention.root

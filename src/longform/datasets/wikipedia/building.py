@@ -106,8 +106,12 @@ class Task:
 
     @property
     def done(self) -> bool:
-        """Whether the shard is finished: its record agrees with the task, the dump and the file."""
-        record = _record(self.record)
+        """Whether the shard need not be read again.
+
+        Its record has this task's ``key`` (program version, settings, part of the dump), the hash
+        of that part of the dump as it is now, and the hash of the articles' file as it is now.
+        """
+        record = _record(self.record)  # {} where there is none yet
         if not self.file.is_file() or record.get("key") != self.key:
             return False
         if record.get("source") != self.source:
@@ -191,7 +195,7 @@ def _report(dump: Path, shards: int, finished: Iterator[None]) -> None:
 
 
 def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
-    """SHA-256 of a file's bytes between two offsets, by default of all."""
+    """SHA-256 of a file's bytes from ``start`` up to ``stop``, by default of all, in hex."""
     digest = hashlib.sha256()
     num_bytes = (path.stat().st_size if stop is None else stop) - start  # still to be read
     with path.open("rb") as file:
