@@ -25,7 +25,7 @@ TABLES = (*DELIMITERS, ".parquet")
 TEXT, ID = "text", "id"  # columns
 _HUB = re.compile(r"hub:(?P<name>[^@:]+/[^@:]+)@(?P<commit>[^:]+):(?P<path>.+)")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-# "LINE" or "row NUMBER", where it stands in the file; and its ``text``, with its ``id`` if it has one
+# Where it stands in its file, "LINE" or "row NUMBER"; its ``text``, and ``id`` if it has one.
 Row = tuple[str, dict[str, Any]]
 
 
