@@ -20,7 +20,7 @@ Counts = int | Mapping[str, int]  # of documents, or of documents of each split
 SPLIT_CYCLE = ("train",) * 8 + ("validation", "test")
 # Columns of :func:`_spans`. ``start`` and ``end`` are half-open characters of ``Document.text``,
 # section and sentence are numbered from 0 within the article, persons by their first mention.
-# ``sense`` and ``connective``, numbers in ``grammar``, are of the sentence's second clause, or, where
+# ``sense`` and ``connective``, numbers in ``grammar``, are of the sentence's second clause, or, if
 # ``across`` is 1, of the sentence as a clause that is added to the one before.
 SENTENCE_COLUMNS = ("section", "start", "end", "sense", "connective", "across")
 MENTION_COLUMNS = ("start", "end", "sentence", "person")

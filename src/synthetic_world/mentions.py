@@ -175,7 +175,7 @@ class MentionProcess:
         behind: np.ndarray = np.zeros(states)
         behind[0] = 1.0
         # 2. Each round carries all probability to the next stop, at most MAX_MENTIONS + 1 symbols
-        #    on; the first has the opening stop alone. Round n + 1 ends with the stop that a document
+        #    on; the first has the opening stop alone. Round n + 1 ends with a stop that a document
         #    of n sentences lacks: totals[n + 1] leaves it out. totals[0] is not used.
         totals = [(0.0, 0.0)]
         nats = symbols = 0.0
