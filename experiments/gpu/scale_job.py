@@ -170,7 +170,7 @@ class ScaleJob:
                     waiting.append(stage.words)
             if not waiting:
                 continue
-            # Rehearsed one by one in this process; else at once, each in a process of its own, which
+            # Rehearsed one by one in this process; else at once, each in a process of its own that
             # is killed at the end of the call's time. ``ended``: whether each ran to its end.
             if not call.tiny and call.left() < MIN_SECONDS:
                 return False
