@@ -170,8 +170,14 @@ def correct_ledger(scale: str) -> None:
 
 
 def correct_notes(page: Path, claims: Sequence[Judged]) -> None:
-    """Write the sentences of claims among an exhibit's notes anew, with the ledger's verdicts."""
-    by_sentence = {judgement.claim.says: judgement for judgement in claims}
+    """Write the sentences of claims among an exhibit's notes anew, with the ledger's verdicts.
+
+    A claim that compares with facts of a corpus keeps its line where no ledger has its numbers.
+    """
+    by_sentence = {}
+    for judgement in claims:
+        if judgement.verdict != ABSENT or not needs_facts(judgement.claim):
+            by_sentence[judgement.claim.says] = judgement
     lines = []
     for line in page.read_text(encoding="utf-8").splitlines():
         match = CLAIM.fullmatch(line)

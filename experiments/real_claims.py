@@ -83,6 +83,10 @@ ALONE: dict[str, tuple[str, frozenset[str]]] = {
             ]
         ),
     ),
+    "real_ladder_suites": (
+        "networks of 0.2 to 1.4 million weights from nothing, one pass over cities",
+        frozenset(["larger_models_are_better"]),
+    ),
 }
 POWER = 0.8  # of the test that would find the smallest effect
 Z_LEVEL, Z_POWER = 1.960, 0.842  # normal quantiles of a two-sided level of 5 % and of that power
@@ -104,8 +108,9 @@ EFFECTS = (
 )
 
 NOT_RUN = (
-    "What *no network that translates* and *one size* stand for, the jobs `translators` and"
-    " `ladder` would train; they [have not run yet](../docs/one_gpu_ready.md)."
+    "What *no network that translates* stands for, the job `translators` would train; larger"
+    " networks than those from nothing the job `ladder`."
+    " They [have not run yet](../docs/one_gpu_ready.md)."
 )
 
 
@@ -300,8 +305,9 @@ def notes(claims: Sequence[Judged]) -> list[str]:
     if of_small_networks:
         paragraphs.append(
             f"{of_small_networks} of the verdicts *holds* and *contradicted* are those of"
-            " `real_ladder`, whose small networks were trained once, for half a pass, and write"
-            " word salad: they are no findings about trained models."
+            " small networks from nothing (`real_ladder`, `real_ladder_suites`), which were trained"
+            " once, for a pass or half of one, and write word salad: they are no findings about"
+            " trained models."
         )
     sources = [f"Not from `{scale}`: {why}." for scale, (_, why) in sorted(ELSEWHERE.items())]
     return [*paragraphs, EFFECTS, " ".join(sources), NOT_RUN]

@@ -77,7 +77,7 @@ def test_a_claim_in_a_note_is_written_anew_and_other_lines_stay(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("scale", ["real_decoders", "real_gum"])
+@pytest.mark.parametrize("scale", ["real_decoders", "real_gum", "synthetic_longer"])
 def test_pages_of_a_scale_are_those_that_its_records_give(scale, tmp_path, monkeypatch):
     committed = ROOT / "experiments/scales" / scale
     shutil.copytree(committed, tmp_path / scale)
