@@ -389,8 +389,15 @@ def _surfaces(
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
     """Name all persons of a document, no two with a name in common.
 
-    The name of the first person follows from the document's index, so that no two pages are about
-    the same person.
+    The first person's name follows from the document's ``index``, so that no two pages are about
+    the same one; other names are drawn.
+
+    Args:
+        symbols: the mention chain; a person is first mentioned by a gender (MALE, ...), not by a
+            pronoun, and persons are numbered by first mention.
+
+    Returns:
+        Persons by number.
     """
     cast: list[Person] = []
     used: set[str] = set()
@@ -402,7 +409,7 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
         used.add(name)
         return name
 
-    # A person gets a name at the first mention.
+    # A number that is not in the cast yet is a first mention.
     for gender, person in symbols:
         if person != len(cast):
             continue
@@ -414,7 +421,7 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
             first, last = unused(pool), unused(lexicon.SURNAMES)
             cast.append(Person(f"{first} {last}", last))
         else:
-            # Within a pool names repeat after 124,800 numbers.
+            # Every surname, then again with other first names: 480 x 260 documents without repeat.
             rank, number = divmod(index, len(lexicon.SURNAMES))
             first, last = pool[(rank + 7 * number) % len(pool)], lexicon.SURNAMES[number]
             used.update((first, last))

@@ -183,7 +183,11 @@ def corrupted(
 def _cases(
     severities: Sequence[float], corruption: str | None, corruptions: Sequence[str]
 ) -> dict[str, tuple[str, float]]:
-    """Corruption (or none) and severity of each case, by what ids say of it."""
+    """Each case by its name in ids, ``KIND@SEVERITY`` or, of one ``corruption``, the severity.
+
+    Returns:
+        Name -> (corruption, "" for none; severity, the share of places that it strikes).
+    """
     cases: dict[str, tuple[str, float]] = {}
     if corruption:
         for severity in severities:

@@ -69,7 +69,8 @@ def corrupt(
         seed: of the draws.
 
     Returns:
-        The document, whose ``edits`` have one record per struck place.
+        The document, whose ``edits`` have a record for each struck place, texts before and after
+        among it.
     """
     rng = stream("failure", corruption, seed, domain_name, article.index)
     # 1. The places that are struck.
@@ -136,10 +137,13 @@ def _with_struck_sections(
 
 
 def eligible_places(article: Article, corruption: str) -> list[Place]:
-    """The places of an article to which a corruption can be applied."""
+    """The places to which a corruption can be applied: (section, sentence in it) from 0.
+
+    The sentence is -1 for a corruption of whole sections.
+    """
     if corruption in OF_SECTIONS:
         return [(i, -1) for i in OF_SECTIONS[corruption](len(article.sections))]
-    is_eligible = OF_SENTENCES[corruption][0]
+    is_eligible = OF_SENTENCES[corruption][0]  # beside it stands what rewrites a sentence
     eligible = []
     for i, (_, sentences) in enumerate(article.sections):
         for j, sentence in enumerate(sentences):

@@ -77,7 +77,7 @@ def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
 
 
 def _claim_patterns() -> tuple[Pattern, ...]:
-    """Of the plain claims of every kind of page."""
+    """The patterns of the plain claims of every kind of page, ``{T}`` in the title's place."""
     patterns = []
     for kind, relations in RELATIONS.items():
         for relation in relations.values():
@@ -90,7 +90,10 @@ CLAIM_PATTERNS = _claim_patterns()
 
 @cache
 def page_patterns(name: str) -> tuple[Pattern, ...]:
-    """Of the fact sentences of a domain's pages."""
+    """The patterns of a domain's sentences that state facts and begin with the page's title.
+
+    A page about a person has the person (``{1}``) in the title's place.
+    """
     world = domain(name)
     patterns = []
     for kind, settings in world.kinds.items():
@@ -154,9 +157,10 @@ class Verifier:
 
 
 def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) -> Iterator[Claim]:
-    """Claims about each page, one per relation.
+    """Yield a claim for each relation of each page, true or, by a toss, with another value.
 
-    Stated ones are left true or falsified, the others are unknown.
+    Its evidence is the first sentence that states the relation. Where none does, the label is
+    ``UNKNOWN``, true or not.
     """
     for article in articles:
         draws = Draws(stream("claims", seed, article.title))

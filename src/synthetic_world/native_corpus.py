@@ -86,7 +86,10 @@ class Page:
 
 
 def write_page(seed: int, number: int) -> Page:
-    """Page ``number`` of the dump: a function of its arguments alone."""
+    """Page ``number`` of the dump, an article or, at some places of a cycle, another kind of page.
+
+    It depends on its arguments alone.
+    """
     markup = table("wiki_markup")
     kind = SPECIAL.get(number % CYCLE, "article")
     article = write(seed, "wiki", number)
@@ -100,7 +103,7 @@ def write_page(seed: int, number: int) -> Page:
     if kind == "broken":
         text, _ = _article(article, draws)
         return page(f"{title} (broken)", kind, draws.pick(markup["broken"]) + text)
-    # 2. Pages that are no articles.
+    # 2. Pages that are no articles; some hold the text of the article's first section.
     if kind == "redirect":
         target = write(seed, "wiki", number - 1).title
         return page(f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
@@ -119,7 +122,7 @@ def _joined(sentences: Sequence[Sentence]) -> str:
 
 
 def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Wikitext, and what is to be read of it."""
+    """An article's wikitext, and (title, text) of each section that a reader should find in it."""
     markup = table("wiki_markup")
     parts, sections = [], []
     # 1. The article's own sections under their titles; the first has an infobox in place of one.

@@ -76,7 +76,10 @@ def write_report(seed: int, index: int) -> Report:
 
 
 def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
-    """Subjects, verb, objects, then each other entity behind a preposition; no other noun."""
+    """Subjects, verb, objects, then each other entity behind a preposition; no other noun.
+
+    ``row`` is each entity's role, an index of ``ROLES``; the last one is absence.
+    """
     by_role: tuple[list[str], ...] = ([], [], [], [])
     for entity, role in zip(entities, row, strict=True):
         by_role[role].append(f"the {entity}")

@@ -113,9 +113,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Two personas and alternating turns.
+    """Two personas and alternating turns; the first persona speaks first.
 
-    ``sources``: the speaker's persona line behind each turn, or -1.
+    Attributes:
+        sources: the line of the speaker's persona that each turn tells of, from 0; else -1.
     """
 
     index: int
@@ -125,7 +126,10 @@ class Dialogue:
 
 
 def write_dialogue(seed: int, index: int) -> Dialogue:
-    """Dialogue ``index``: a function of its arguments alone."""
+    """Write dialogue ``index``, which depends on its arguments alone.
+
+    Each persona has five facts; some come up as question and answer, with small talk between.
+    """
     rng = stream("dialogues", seed, index)
     draws = Draws(rng)
     names = list(ATTRIBUTES)
@@ -143,12 +147,12 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
         turns.append(text)
         sources.append(source)
 
-    # Some of the ten persona lines come up, in random order.
+    # Four to eight of the ten lines (speaker, line) come up, in random order.
     lines = [(0, line) for line in range(5)] + [(1, line) for line in range(5)]
     order = rng.permutation(len(lines))
     for i in order[: draws.integer(4, 8)]:
         speaker, line = lines[i]
-        # The question stands at the other speaker's turn.
+        # Turn by turn speakers alternate from 0: the question must be the other speaker's turn.
         while len(turns) % 2 == speaker:
             add(draws.pick(SMALL_TALK[1:]))
         fact = personas[speaker][line]
@@ -160,13 +164,14 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
 
 
 def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[tuple[str, Fact, Fact, str]]:
-    """Utterance, its fact, a second one and their label.
+    """Yield (utterance, its speaker's fact, a second fact, label) for inference between facts.
 
-    For every turn with a source the same fact, another value, and another attribute.
+    Three for every turn with a source: the second fact is the same (``POSITIVE``), the same
+    attribute with another value (``NEGATIVE``), or another attribute (``NEUTRAL``).
     """
     draws = Draws(stream("pairs", seed, dialogue.index))
     for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):
-        if source < 0:
+        if source < 0:  # small talk or a question
             continue
         fact = dialogue.personas[turn % 2][source]
         other_values = [value for value in VALUES[fact.attribute] if value != fact.value]

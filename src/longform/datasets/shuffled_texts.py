@@ -424,7 +424,7 @@ def _struck(
     lent_sentences: Sequence[str],
     draws: tuple[object, ...],
 ) -> tuple[Cut, list[Mapping[str, Any]]]:
-    """Damage a document.
+    """Damage a document; returns it, and a record of each place that was struck.
 
     Args:
         corruption: one of ``CORRUPTIONS``.
@@ -441,7 +441,7 @@ def _struck(
         if uniform_draw >= severity:
             continue
         edits.append({"corruption": corruption, "section": section, "sentence": number})
-        # whole sections
+        # whole sections, of which ``number`` is -1
         if corruption == "section_order":
             damaged[section], damaged[section + 1] = damaged[section + 1], damaged[section]
             continue

@@ -87,9 +87,12 @@ def hanna(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHAR
 
 
 def _stories_by_prompt(path: Path) -> dict[str, dict[str, tuple[Section, ...]]]:
-    """The stories of each prompt of HANNA, by writer."""
+    """The stories of HANNA: prompt -> writer (``human`` or a model) -> untitled paragraphs.
+
+    A row of the file has a prompt, its human story, a model's name and that model's story.
+    """
     stories: dict[str, dict[str, tuple[Section, ...]]] = {}
-    spelling: dict[str, str] = {}  # of each writer in the file
+    spelling: dict[str, str] = {}  # writer -> the model's name in the file
     for where, row in numbered_rows(path, HANNA):
         human = _paragraphs(row["Human"])
         by_writer = stories.setdefault(row["Prompt"], {"human": human})

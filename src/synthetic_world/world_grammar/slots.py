@@ -70,7 +70,10 @@ def _object_of_a_known_gender(persons: Sequence[Person], genders: Sequence[str])
     return False
 
 
-Fillings = Iterator[tuple[int, int, State]]  # tokens taken, topics and pages, state after
+# Each way to fill a slot: how many tokens it takes, the topics and pages that may use what it read
+# (a bit each), and the sentence's state after it.
+Fillings = Iterator[tuple[int, int, State]]
+# From a sentence's tokens, the index of the next one and the state; the ``fill`` of what follows.
 Slot = Callable[[Sequence[str], int, State], Fillings]
 
 

@@ -106,7 +106,6 @@ def identity(unit: LatentPath) -> np.ndarray:
 def shares(steps: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Place of each inner sentence of T between the ends (0 to 1), and its bridge variance.
 
-
     Returns:
         $u_i = (i - 1) / (T - 1)$ and $v_i = (i - 1)(T - i) / (T - 1)$ for $1 < i < T$, (T - 2,)
         each.
@@ -198,6 +197,9 @@ def order_terms(
         latents: (sentences, dims).
         orders: indices of the sentences, (orders, sentences).
         windows: 0 is the global score, another the half-width of a window (appendix D).
+
+    Returns:
+        The terms of each window, nan where the path is too short for it.
     """
     products = Products(latents, orders)
     terms = []
@@ -220,7 +222,7 @@ def _global_terms(products: Products) -> Terms:
     orders, norms = products.orders, products.norms
     steps = orders.shape[1]
     u, v = shares(steps)
-    weight = 0.5 / v
+    weight = 0.5 / v  # a sentence's squared distance counts over twice its variance
     first, inner, last = orders[:, :1], orders[:, 1:-1], orders[:, -1:]
     beta = norms[:, 1:-1] @ weight
     inner_first = products.of(inner, first) @ (weight * (1 - u))

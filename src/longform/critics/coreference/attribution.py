@@ -91,18 +91,23 @@ def gap_rows(
 
 
 def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
-    """The likeliest symbol after a window's history, with its log probability in nats.
+    """The likeliest last symbol of a window, given the symbols before it (its history).
 
     Candidates are the symbols that training texts have after the longest part of the history that
     they have at all; stops are left out.
 
     Args:
         critic: a fitted one.
-        key: of the window; its last symbol counts nothing.
+        key: the codes of the window's symbols side by side in one integer, the last one lowest
+            (:class:`.score.Packing`); the last symbol is what is replaced.
+
+    Returns:
+        The symbol and its log-probability, nats; None where only stops are known there.
     """
     packing = critic.packing
     for n in range(critic.order, 0, -1):
-        # 1. The last symbols of the n-grams that begin with the history's last n - 1 symbols.
+        # 1. The last symbols of the n-grams that begin with the history's last n - 1 symbols: keys
+        #    are sorted, so these n-grams stand together.
         keys = critic.orders[n - 1].keys
         history = (key & packing.mask(n)) >> packing.bits
         first_key = history << packing.bits

@@ -136,11 +136,11 @@ def form_vocabulary(chains: Sequence[Chain]) -> tuple[str, ...]:
 
 
 def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStream:
-    """Form and entity of each token of chains; an invalid chain has no tokens.
+    """Form and entity of each token of chains, one chain after another.
 
     Args:
-        chains: of mentions and stops.
-        forms: the row of each form of the vocabulary.
+        chains: of mentions and stops; an invalid one has no tokens.
+        forms: the row of each form of the vocabulary; a form that it lacks has row -1.
     """
     # 1. The symbols of all chains, and each distinct one's number.
     symbols: list[str] = []
@@ -334,7 +334,10 @@ class _NgramScores(
         )
 
     def _counts_by_order(self, keys: np.ndarray) -> list[NgramCounts]:
-        """Counts of the n-grams of orders 1 up: the last symbols of the windows.
+        """Counts of the n-grams of each order from 1 up, of which Kneser-Ney is made.
+
+        The highest order counts occurrences. A lower one counts the different symbols before an
+        n-gram, unless ``raw``.
 
         Args:
             keys: of all windows, (tokens,).

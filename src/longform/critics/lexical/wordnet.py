@@ -154,7 +154,7 @@ class WordnetSimilarity(AdjacentSimilarity):
         return len(without_entry)
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Relatedness of every two sentences.
+        """Relatedness of every two sentences, float64 (sentences, sentences) a unit.
 
         The table of words is made for a run of units at once, which saves time.
         """

@@ -86,7 +86,8 @@ def quantise(
         buckets: clusters; by default :func:`buckets_for` the smaller side.
 
     Returns:
-        Both sides' clusters, and how many there are.
+        The cluster of each real text and of each generated one, (texts,), and how many clusters
+        there are.
 
     Raises:
         InputError: fewer than two texts on a side, a feature that is not finite, or fewer texts
@@ -309,8 +310,8 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         all_centres = []
         all_shares = []
         for seed in self.seeds:
-            # both sides are the real texts, so each has the same label on both; a cluster without
-            # a text has no centre
+            # Both sides are the real texts, so one side's labels are enough; a cluster without a
+            # text has no centre.
             labels, _, _ = quantise(points, points, seed, buckets)
             cluster_shares = shares(labels, buckets)
             used_clusters = np.flatnonzero(cluster_shares)
@@ -355,7 +356,14 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         return [float(value) for value in self._areas(sums_of(statistics))]
 
     def _areas(self, sums: Sums) -> list[np.ndarray]:
-        """The area of each seed, one array a seed: of one number, or one per resample."""
+        """MAUVE under each seed's clusters.
+
+        Args:
+            sums: of :meth:`sufficient_statistics`, texts in each cluster, seed by seed.
+
+        Returns:
+            An array a seed: () for the sums of all texts, or (resamples,).
+        """
         areas = []
         first = 0
         for real in self.shares:

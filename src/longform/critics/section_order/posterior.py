@@ -47,13 +47,13 @@ class Terms(NamedTuple):
 def terms(
     initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray
 ) -> Terms:
-    """The exact terms of a chain of titles, by forward and backward sums of logarithms.
+    """The exact terms of a chain of titles, by forward and backward sums.
 
     Args:
-        initial: of the first title, (titles,).
-        inner: from title to title, (titles, titles).
+        initial: log-probability of the first title, (titles,), nats as all others.
+        inner: from title (row) to title, (titles, titles).
         final: from the last title to the end, (titles,).
-        emissions: of each section under each title, (sections, titles).
+        emissions: of each section's text under each title, (sections, titles).
     """
     forward, backward = _forward_backward(initial, inner, final, emissions)
     evidence = float(logsumexp(forward[-1] + final))
@@ -82,7 +82,8 @@ def _forward_backward(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The forward and backward sums: log P(x_1..x_m, z_m) and log P(x_m+1..x_M, end | z_m).
 
-    The arguments are those of :func:`terms`.
+    Section m has the text x_m and the title z_m. Arguments are those of :func:`terms`; both results
+    are in nats, (sections, titles).
     """
     forward = np.empty_like(emissions)
     forward[0] = initial + emissions[0]

@@ -144,6 +144,7 @@ def read(
     checker = open_checker(reader)
     continuations, claims, grams = [], [], set[str]()
     truths = Predictions.of(documents, truth).rows(*GENERATION_ARRAYS)
+    # A row has the document's id and split before the arrays' values.
     for document, (_, _, *row) in zip(documents, truths, strict=True):
         about = dict(zip(GENERATION_ARRAYS, row, strict=True))
         continuation = _continuation(document, about, name, splitter)
@@ -411,7 +412,8 @@ def text_verdicts(
         checker: gives the verdicts; a claim that is not verifiable gets not enough information.
         splitter: how texts are split into sentences, a key of ``SPLITTERS``.
     """
-    # 1. The claims of each text.
+    # 1. The claims of each text; those that can be judged, all at once, so that the checker
+    #    remembers its verdicts.
     claims = []
     for document in documents:
         title = document.sections[0].title or ""
@@ -420,7 +422,7 @@ def text_verdicts(
     for text_claims in claims:
         verifiable += [claim.text for claim in text_claims if claim.verifiable]
     checker.check(verifiable)
-    # 3. Back to texts.
+    # 2. Each claim with its verdict, which the checker has now.
     verdicts = []
     for text_claims in claims:
         rows = []

@@ -168,7 +168,10 @@ class TrainedEntailment:
     vocabulary: Vocabulary
 
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """See :class:`Entailment`; without words it is not enough information for certain."""
+        """P(label | claim, sentence), float64 (pairs, labels), columns as ``LABELS``.
+
+        A pair with a side without words is not enough information (NEI) for certain.
+        """
         probabilities = np.zeros((len(pairs), len(LABELS)))
         probabilities[:, LABELS.index(NEI)] = 1.0
         # 1. Pairs with words on both sides, sorted by the sentence's length, which saves padding.
@@ -180,7 +183,7 @@ class TrainedEntailment:
         device = self.network.embed.weight.device
         for start in range(0, len(readable), BATCH):
             part = readable[start : start + BATCH]
-            batch = collate([(rows[i], 0) for i in part])  # labels do not matter here
+            batch = collate([(rows[i], 0) for i in part])  # 0: a label that nothing reads
             claim, sentence, equal = batch["claim"], batch["sentence"], batch["equal"]
             with torch.inference_mode():
                 logits = self.network(claim.to(device), sentence.to(device), equal.to(device))
@@ -195,12 +198,12 @@ class TrainedEntailment:
         return {"size": self.network.embed.embedding_dim, "words": list(self.vocabulary.words)}
 
 
-# Ids of the claim, ids of the sentence, and positions of equal words.
+# Ids of the claim's words, of the sentence's, and (place in claim, in sentence) of equal words.
 Encoded = tuple[list[int], list[int], list[tuple[int, int]]]
 
 
 def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
-    """A pair as a network reads it; both sides know the page's title."""
+    """A pair as the network reads it; words of the page's title are marked on both sides."""
     title = frozenset(word.lower() for word in WORD.findall(pair.title))
     claim, claim_words = vocabulary.read(pair.claim, title)
     sentence, sentence_words = vocabulary.read(pair.sentence, title)

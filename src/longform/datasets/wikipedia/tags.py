@@ -69,6 +69,8 @@ def without_extension_tags(text: str, holes: Holes) -> str:
     A tag that is never closed stays; an opening that another one of its name follows was never
     closed.
     """
+    # ``_TOKEN`` finds the begin of a comment (no name), or a tag: ``name`` of one that opens (or is
+    # ``empty``, "/>"), ``closed`` of one that closes. GONE marks the place of what was removed.
     pieces: list[str] = []
     opened: list[tuple[str, int]] = []  # name of an open tag, number of pieces before it
     unclosed: set[str] = set()  # endings that do not occur in the rest of the text
