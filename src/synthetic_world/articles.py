@@ -35,7 +35,7 @@ class SentenceWriter:
         surfaces: the text of each mention.
         protagonist: full name of the page's first person.
         opening: frames of a page's first sentence, by its mentions; None in other sentences.
-        pieces: pieces of the text so far.
+        pieces: of the text so far.
         marks: indices of the pieces that are mentions.
         manners: results of :meth:`_manner`, by the index of the mention.
         subject: role of the first mention, "S" for subject; "O" (object) where a page's first

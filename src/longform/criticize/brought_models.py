@@ -16,7 +16,7 @@ class Options:
     Attributes:
         model: a causal language model; None for the packaged one.
         encoder: folder of a sentence encoder; None for the packaged one.
-        seed: seed of all random numbers.
+        seed: of all random numbers.
         packaged: whether SmolLM2 may stand in for a model, if the optional extra is installed.
         packaged_encoder: whether MiniLM may stand in for an encoder, likewise.
         orders: whether the model reads each text in other orders too, which takes hours.
@@ -77,7 +77,7 @@ def check_tokenizer_file(folder: Path, option: str) -> None:
     """Refuse a damaged tokenizer.json, on which the tokenizers library fails unintelligibly.
 
     Args:
-        folder: folder of a model.
+        folder: of a model.
         option: the command's option that named it, with its value, for errors.
 
     Raises:

@@ -82,7 +82,7 @@ def criticize(
         encoder: folder of a sentence encoder, or "none"; by default the optional extra's.
         orders: whether the model reads each text in other orders too, for order and repetition:
             hours where its perplexity takes minutes.
-        seed: seed of every draw.
+        seed: of every draw.
         progress: wraps the critics and shows how far it is: a progress bar.
         results: a file to which each critic's result is written as soon as it is there, and from
             which the results of the same texts and settings are taken, so that work that was
@@ -240,8 +240,8 @@ def judge(
 
     Args:
         panel: the critic.
-        texts: texts of both sides.
-        seed: seed of all random numbers.
+        texts: of both sides.
+        seed: of all random numbers.
         resamples, permutations: numbers of bootstrap resamples and of permutations, in each
             halving.
 

@@ -149,7 +149,7 @@ def _counterparts(lengths: Lengths, documents: Sequence[Document], other: Length
     """For each text the length that the other side has at the same quantile.
 
     Args:
-        lengths: lengths of ``documents``, int64 (texts,).
+        lengths: of ``documents``, int64 (texts,).
         documents: one side.
         other: lengths of the other side, in any order, int64 (other texts,).
 

@@ -366,7 +366,7 @@ class TopicModels:
         """Apply the topic model of the documents of split "train" to all documents.
 
         Args:
-            documents: documents of all splits.
+            documents: of all splits.
             predictions: which predictions of :mod:`longform.critics.topics.read`: "proportions" or
                 "completion".
 
@@ -511,7 +511,7 @@ def _latent_paths(
     """Latent paths of texts under a head that is trained on the texts of split "train".
 
     Args:
-        documents: documents of all splits.
+        documents: of all splits.
         options: a person's choices of encoder and seed.
         objective: as in :func:`_sentence_path`.
 

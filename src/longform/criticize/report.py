@@ -517,7 +517,7 @@ def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
     """Check that a report can be written, before any work.
 
     Args:
-        folder: folder of the report.
+        folder: of the report.
         inputs: where texts are read from; those that are folders may not hold the report.
 
     Raises:

@@ -431,7 +431,7 @@ def judge_systems(
     Args:
         panel: the critic.
         sides: the texts of all systems and real ones, cut as they are compared.
-        seed: seed of all random numbers.
+        seed: of all random numbers.
         resamples, permutations: numbers of bootstrap resamples and of permutations, in each
             halving.
 
@@ -549,7 +549,7 @@ def _units_of_system(
 
     Args:
         name: the system's name, with which the ids of its units begin.
-        units: units of all sides.
+        units: of all sides.
         training_sources: source numbers of the texts that the critic was fitted to.
         sides: has the source numbers of the real texts that each text copies.
     """

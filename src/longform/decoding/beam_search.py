@@ -92,7 +92,7 @@ def beam_search(
     Args:
         network: causal language model.
         prompts: tokens of each row, one or more.
-        settings: settings of the search.
+        settings: of the search.
         limits: most new tokens of each row, 1 or more.
         banned: tokens that are never chosen.
         ends: which tokens end a sentence; with it a search stops there.
@@ -292,7 +292,7 @@ def contrastive_search(
     Args:
         network: the language model.
         prompts: token ids of each row.
-        settings: settings of the search.
+        settings: of the search.
         new_tokens: number of new tokens.
         banned: tokens that are never chosen.
 
@@ -362,7 +362,7 @@ def delayed(
     Args:
         network: the language model.
         prompts: token ids of each row.
-        settings: settings of sampled openings and of searches.
+        settings: of sampled openings and of searches.
         new_tokens: number of new tokens of each row.
         rngs: a random generator for each row.
         ends: which tokens end a sentence.

@@ -56,8 +56,8 @@ def generate(
 
     Args:
         model: folder of the language model.
-        name: name of the corpus.
-        seed: seed of all random numbers, with the name, the source, and the section.
+        name: of the corpus.
+        seed: of all random numbers, with the name, the source, and the section.
         prefixes: the articles.
         sources: name of a source -> which of ``DECODERS`` makes it.
         prompt_sentences: number of human sentences at the start of each section; a section without
@@ -229,7 +229,7 @@ def _machine_side(article: Document, source: str, texts: Mapping[tuple[str, int]
 
     Args:
         article: people's.
-        source: source of the completions; it ends the id.
+        source: of the completions; it ends the id.
         texts: completed sections by the article's id and their number.
     """
     sections = []
@@ -247,7 +247,7 @@ def _complete(
     Args:
         jobs: the sections; their ``ids`` grow.
         network: the language model.
-        settings: settings of the sampler.
+        settings: of the sampler.
         end: the token that ends a text, which is never sampled.
         batch: sections at a time, of like lengths.
         path: file of finished sections; None for none.

@@ -135,14 +135,14 @@ def generate(
     Args:
         model: folder of the language model.
         prefixes: the articles.
-        name: name of the corpus.
-        seed: seed of all random numbers, with the name, the decoder, the article's id and the
+        name: of the corpus.
+        seed: of all random numbers, with the name, the decoder, the article's id and the
             repeat.
         scratch: folder of finished batches, from which a killed run goes on.
         decoders: name -> settings; see :mod:`longform.decoding.strategies`.
         new_tokens: tokens of a continuation.
         repeats: continuations of a prefix; by default three where the decoder samples, else one.
-        split: split of the articles; None takes all.
+        split: of the articles; None takes all.
         documents: number of articles; all by default.
         batch: continuations that are decoded together.
         splitter: how a text is cut into sentences, a key of ``SPLITTERS``.
@@ -238,7 +238,7 @@ def _usable(
     """The prompts that can be used, and counts of them and of the others by what is wrong.
 
     Args:
-        name: name of the corpus, for the error.
+        name: of the corpus, for the error.
         candidates: prompts of all articles.
         prompt: one of ``PROMPTS``.
         new_tokens: tokens of a continuation.
@@ -415,7 +415,7 @@ def _in_batches(
         batch: rows at a time.
         make: makes the continuations of a batch.
         scratch: folder of finished batches; None for none.
-        name: name of the corpus, for progress lines.
+        name: of the corpus, for progress lines.
     """
     # 1. The batches of an earlier run.
     path = None if scratch is None else scratch / "batches.jsonl"

@@ -331,8 +331,8 @@ def keys(
 
     Args:
         draft_keys: seed of each draft.
-        position: position of the token, one for all drafts or one for each.
-        device: device of the result.
+        position: of the token, one for all drafts or one for each.
+        device: of the result.
 
     Returns:
         int32 (draft, 2).

@@ -77,8 +77,8 @@ def generate(
 
     Args:
         model: folder of the language model.
-        name: name of the corpus.
-        seed: seed of all random numbers, with the name, the document's index and the attempt.
+        name: of the corpus.
+        seed: of all random numbers, with the name, the document's index and the attempt.
         scratch: folder of finished drafts, from which a killed run goes on.
         prefixes: a corpus on whose text the error of float32 is measured; no sampled article
             begins with it.
@@ -168,7 +168,7 @@ def _check_ranges(ranges: Mapping[str, tuple[Any, int, int]], name: str) -> None
 
     Args:
         ranges: name of a setting -> (value, lowest, highest).
-        name: name of the corpus, for the error.
+        name: of the corpus, for the error.
 
     Raises:
         BadInput: one is not.
@@ -189,7 +189,7 @@ def _corpus_of(records: Mapping[int, Mapping[str, Any]], documents: int, name: s
         records: index of a document -> record of the last attempt at it
             (:meth:`Sampler._write`); without sections it has failed.
         documents: number of documents.
-        name: name of the corpus.
+        name: of the corpus.
     """
     articles = []
     cut = []
@@ -250,7 +250,7 @@ class Draft:
     """A text that is being sampled.
 
     Attributes:
-        index: index of its document.
+        index: of its document.
         attempt: number of malformed attempts before.
         key: seed of its random numbers.
         ids: tokens so far.
@@ -398,7 +398,7 @@ def sample(
     Args:
         referee: the network, and the float64 passes that decide uncertain tokens.
         drafts: equally long.
-        settings: settings of the sampler.
+        settings: of the sampler.
         end: token that ends a text.
         tick: called after each step with the number of its tokens.
         rows: drafts at a time, by default all. Where an eighth of the rows is free the next drafts
@@ -447,7 +447,7 @@ def _next_logits(
         contexts: cache of the keys and values of drafts' contexts.
         cached: drafts whose tokens but the last are in the cache, in its order.
         uncached: drafts whose contexts are read anew.
-        settings: settings of the sampler; they say where contexts begin.
+        settings: of the sampler; they say where contexts begin.
 
     Returns:
         All drafts, those that are now in the cache first and in its order; the number of these; and

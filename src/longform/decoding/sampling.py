@@ -201,7 +201,7 @@ class TokenStream:
 
     Attributes:
         ids: int64 (rows, tokens so far), ``PAD`` on the left.
-        logits: logits of the next token, at least float32 (rows, vocabulary).
+        logits: of the next token, at least float32 (rows, vocabulary).
         states: hidden states of the last layer if ``keep_states``, (rows, tokens so far, dims).
     """
 
@@ -592,7 +592,7 @@ def sample(
     Args:
         network: causal language model.
         prompts: tokens of each row, one or more.
-        settings: settings of the sampler.
+        settings: of the sampler.
         limits: most new tokens of each row.
         rngs: a random generator for each row.
         banned: tokens that are never sampled.

@@ -50,8 +50,8 @@ def generate(
 
     Args:
         model: a translator, or the folder of one.
-        name: name of the corpus.
-        seed: seed of all random numbers, with the name and the pair's id.
+        name: of the corpus.
+        seed: of all random numbers, with the name and the pair's id.
         prefixes: the pairs.
         split: split of the pairs that are translated.
         temperature: divisor of the logits; at 0 words are the most probable ones.

@@ -68,11 +68,11 @@ def corruption_response(
 
     Args:
         critic: a fitted critic.
-        units: units of all cases, the same documents in each.
+        units: of all cases, the same documents in each.
         case: parses a unit's id into (corruption, severity, document); others are compared with
             ``sound`` at severity 0.
         names: name the random streams of resamples.
-        name: name of the critic in the records.
+        name: of the critic in the records.
 
     Returns:
         Records with ``task`` the corruption and ``severity``: the score, ``reference`` the sound

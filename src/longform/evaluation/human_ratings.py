@@ -35,7 +35,7 @@ class LinearModel:
     """An ordinary least squares fit on the predictors that were selected, in order of entry.
 
     Attributes:
-        names: names of the predictors.
+        names: of the predictors.
         weights: weight of each per standard deviation, (predictors,).
         p_values: two-tailed p-value of each, (predictors,).
         intercept: the mean response.

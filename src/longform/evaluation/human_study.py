@@ -411,7 +411,7 @@ class Effect:
     """A fixed effect (logit scale) or a random effect's standard deviation.
 
     Attributes:
-        name: name of the system or of what varies.
+        name: of the system or of what varies.
         value: posterior mean.
         low, high: its 95 % interval.
     """

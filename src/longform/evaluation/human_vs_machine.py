@@ -178,7 +178,7 @@ class Sides:
 
     Attributes:
         unit_id: id of the document.
-        split: split of its human text.
+        split: of its human text.
         human: the text ``<id>-human``.
         machines: source -> the text ``<id>-<source>``.
     """
@@ -210,7 +210,7 @@ def sides_of(units: Sequence[Any]) -> list[Sides]:
     """Group texts by document, keeping documents that have a human text and another.
 
     Args:
-        units: units of all texts, named ``<id>-human`` and ``<id>-<source>``.
+        units: of all texts, named ``<id>-human`` and ``<id>-<source>``.
 
     Raises:
         InputError: there is not a single pair.

@@ -140,7 +140,7 @@ def decoder_records(
     Args:
         units: generations of all decoders.
         correlated: decoders over whose sentences correlations are taken.
-        resamples: resamples of pages for each interval.
+        resamples: of pages for each interval.
 
     Returns:
         A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``; where
@@ -190,7 +190,7 @@ def correlations(units: Units, resamples: int) -> dict[str, dict[str, Any]]:
 
     Args:
         units: generations.
-        resamples: resamples of pages for each interval.
+        resamples: of pages for each interval.
 
     Returns:
         ``<measure>-supported`` and ``<measure>-verified`` -> fields of a record; nan where a
@@ -268,7 +268,7 @@ def decoders(
     Args:
         texts: checked generations.
         correlations: decoders over whose sentences correlations are taken.
-        resamples: resamples of pages for each interval.
+        resamples: of pages for each interval.
     """
     return decoder_records(generations_from_predictions(texts), correlations, resamples)
 
@@ -296,8 +296,8 @@ def corrected(
     Args:
         train: checked generations whose labels are known, from which the errors are learnt.
         texts: checked generations to correct.
-        variant: variant of the records.
-        resamples: resamples of pages for each interval.
+        variant: of the records.
+        resamples: of pages for each interval.
     """
     generations = generations_from_predictions(texts)
     with_labels = generations_from_predictions(train)

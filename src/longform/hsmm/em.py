@@ -73,7 +73,7 @@ class Iteration:
     """Statistics of one E-step, under the tables before this iteration's M-step.
 
     Attributes:
-        number: number of the iteration, from 0.
+        number: of the iteration, from 0.
         log_likelihood, tokens, lost: as in :class:`Expectation`.
         states_in_use: states with at least one expected segment.
         effective_states: exponential of the entropy of the states' shares of segments.
@@ -117,7 +117,7 @@ def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
     """Summarise an E-step.
 
     Args:
-        number: number of the iteration.
+        number: of the iteration.
         expected: the expected counts.
         frozen: whether the M-step keeps transitions and lengths.
     """
@@ -278,7 +278,7 @@ def fit_em(
         sequences: tokens of each text.
         num_states, max_duration: C and K (800 and 11 in deng2022).
         plan: the schedule.
-        seed: seed of the random start.
+        seed: of the random start.
         max_ngrams: most n-grams of each length, see :func:`longform.hsmm.model.build_ngrams`.
         compute: what machine the fit runs on.
         start: a model to start from, or a :class:`Fit` to resume exactly where it stopped; by
@@ -360,7 +360,7 @@ def initial_model(
     Args:
         ngrams: rows of the joint table.
         num_states: C.
-        seed: seed of the random numbers.
+        seed: of the random numbers.
         dtype: type of the tables.
     """
     rng = generator("semi-Markov start", seed, num_states)
@@ -396,7 +396,7 @@ def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
     Args:
         model: a model of fewer states.
         num_states: C of the new model.
-        seed: seed of the random numbers.
+        seed: of the random numbers.
     """
     rng = generator("semi-Markov growth", seed, num_states)
     dtype = model.joint.dtype

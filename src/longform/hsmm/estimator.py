@@ -87,7 +87,7 @@ class HSMM:
             as in deng2022's pretraining epoch.
         max_ngrams: n-grams of each length that have a probability (250,000 in deng2022), the most
             frequent ones, two reserved rows among them.
-        seed: seed of the random start.
+        seed: of the random start.
         device: where EM runs, a torch device; results differ by rounding only.
         tables: the fitted probabilities; None before :meth:`fit`.
     """

@@ -137,7 +137,7 @@ class GradientSettings:
         epochs: epochs that fit all tables.
         rate: Adam's learning rate in these epochs.
         batch_size: sequences per update, of neighbouring lengths.
-        seed: seed of the first tables and the order of batches.
+        seed: of the first tables and the order of batches.
     """
 
     num_states: int = 800
@@ -250,7 +250,7 @@ class _Descent:
     Attributes:
         tables: the tables that are fitted.
         optimiser: Adam.
-        schedule: schedule of the learning rate.
+        schedule: of the learning rate.
         updates: number of updates so far.
         window: minus log-likelihood in nats, and tokens, since the schedule's last step, (2,).
     """

@@ -196,7 +196,7 @@ def forward_step(
         joint: the table W of segments, (G, C).
         tops: logarithms of the largest entries of its rows, (G,).
         before: the vectors b of states of a segment about to start, (rows, C).
-        scales: scales of ``before``, float64 (rows,); those of position ``t`` are set.
+        scales: of ``before``, float64 (rows,); those of position ``t`` are set.
         ended: receives alpha, (rows, C).
         floor: what is not above it becomes 0, a share of the largest entry.
     """
@@ -230,7 +230,7 @@ def backward_step(
     Args:
         t, first, index, joint, tops, floor: as of :func:`forward_step`.
         after: the vectors beta of states of a segment that ended, (rows, C).
-        scales: scales of ``after``, float64 (rows,).
+        scales: of ``after``, float64 (rows,).
         begun: receives e, (rows, C).
         begun_scales: receives the scales of ``begun``, float64 (rows,).
     """

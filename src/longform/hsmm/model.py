@@ -158,7 +158,7 @@ class SemiMarkovLM:
         """The tokens of a sequence of n-grams, one after another.
 
         Args:
-            rows: rows of the table of n-grams, (M,).
+            rows: of the table of n-grams, (M,).
         """
         tokens: list[str] = []
         for row in rows:
@@ -345,7 +345,7 @@ def build_ngrams(
     """Count the windows of every length and take the most frequent.
 
     Args:
-        sequences: sequences of tokens.
+        sequences: of tokens.
         max_duration: longest window (11 tokens in deng2022, section 5.1).
         max_ngrams: rows of each length; deng2022's two reserved ones are among them, so the table
             has ``max_ngrams - 2`` n-grams. Ties are broken lexicographically (released code).
@@ -443,7 +443,7 @@ def _lookup(ids, base, keys, starts, rows):  # pragma: no cover - compiled
     ``base ** max_duration`` is at most 2^64 (:func:`build_ngrams`), so no key wraps around.
 
     Args:
-        ids: ids of a sequence's tokens, all of them known to the table, uint64 (T,).
+        ids: of a sequence's tokens, all of them known to the table, uint64 (T,).
         base: number of token types, uint64.
         keys: of the table's n-grams, uint64 (G,), ascending among those of one length.
         starts: n-grams of n tokens have the keys ``keys[starts[n - 1] : starts[n]]``,

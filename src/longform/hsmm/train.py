@@ -54,9 +54,9 @@ def fit(
     (:func:`.against_torch_struct`), where that is installed.
 
     Args:
-        documents: documents of the splits train and validation.
-        name: name of the stage, for messages.
-        seed: seed of the first tables.
+        documents: of the splits train and validation.
+        name: of the stage, for messages.
+        seed: of the first tables.
         scratch: folder for checkpoints.
         num_states, max_duration: C and K (800 and 11 in deng2022).
         max_ngrams: rows of the table for each length.
@@ -133,8 +133,8 @@ def by_em(
     Args:
         texts: tokens of the texts of train and validation.
         settings: fields of :class:`Plan`, and ``restarts``.
-        name: name of the stage, for messages.
-        seed: seed of the first fit; the next ones have the next seeds.
+        name: of the stage, for messages.
+        seed: of the first fit; the next ones have the next seeds.
         scratch: folder for checkpoints.
         num_states: C.
         choices: further arguments of :func:`fit_em`.
@@ -187,7 +187,7 @@ def resumed_fit(label: str, folder: Path) -> Fit | None:
 
     Args:
         label: names the fit in messages.
-        folder: folder of the checkpoint.
+        folder: of the checkpoint.
 
     Returns:
         The fit; None where there is no sound checkpoint, so that the fit starts over.
@@ -233,7 +233,7 @@ class Kept(Keeper):
 
     Attributes:
         label: names the fit in messages.
-        folder: folder of its checkpoint.
+        folder: of its checkpoint.
         plan: schedule of the fit.
         num_states: number of states that the model has in the end.
         since: when this iteration began here; all times are seconds of the monotonic clock.

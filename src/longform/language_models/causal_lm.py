@@ -75,10 +75,10 @@ def fit(
     """Train on the documents of split train, keeping the weights of the best validation loss.
 
     Args:
-        documents: documents of splits train and validation; others are ignored.
+        documents: of splits train and validation; others are ignored.
         base: folder of a checkpoint to finetune, or of the tokenizer for a network of ``shape``.
-        name: name of the model, in progress lines and errors.
-        seed: seed of initial weights, the order of items, and dropout.
+        name: of the model, in progress lines and errors.
+        seed: of initial weights, the order of items, and dropout.
         scratch: folder for unfinished work.
         titles: whether section titles are part of the text (W/ Title) or not (W/O Title).
         packing: "stream" or "documents".
@@ -170,7 +170,7 @@ def from_scratch(
         shape: ``{"model_type": "gpt2", ...}``, keywords of its configuration.
         tokenizer: gives the vocabulary and the tokens at which texts begin and end.
         context: positions.
-        seed: seed of the weights.
+        seed: of the weights.
 
     Raises:
         BadInput: as :func:`longform.language_models.checkpoints.new_network`.

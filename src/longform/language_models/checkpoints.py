@@ -225,7 +225,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     Weights of a head that the class does not have are ignored.
 
     Args:
-        folder: folder of a model or a pointer.
+        folder: of a model or a pointer.
         auto: one of transformers' Auto classes.
         settings: keywords of its configuration; with ``num_labels`` a new head is expected.
 
@@ -332,7 +332,7 @@ def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any)
         shape: ``{"model_type": "gpt2", ...}``, keywords of its configuration; they go before
             ``settings``.
         auto: one of transformers' Auto classes.
-        seed: seed of the weights.
+        seed: of the weights.
         settings: further keywords of its configuration.
 
     Raises:

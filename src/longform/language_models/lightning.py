@@ -163,7 +163,7 @@ def resume_point(name: str, scratch: Path) -> Path | None:
     disk, a broken copy) are passed over with one printed sentence.
 
     Args:
-        name: name of the training.
+        name: of the training.
         scratch: the folder of its checkpoints.
 
     Returns:
@@ -327,11 +327,11 @@ def fit_module(
 
     Args:
         module: the module, the same on every process.
-        items: items of the splits train and validation.
+        items: of the splits train and validation.
         collate: makes a batch of items.
         schedule: how long and how fast to train.
-        seed: seed of all random numbers.
-        name: name of the training, in progress lines and errors.
+        seed: of all random numbers.
+        name: of the training, in progress lines and errors.
         scratch: folder of checkpoints, from which a killed training resumes, and of the record.
 
     Returns:
@@ -411,7 +411,7 @@ def _validation_batches(module: Any, size: int, schedule: Schedule) -> Validatio
     Args:
         module: module to train; a Learner is given the batches too, by which it weighs its losses.
         size: number of items.
-        schedule: schedule of the training.
+        schedule: of the training.
     """
     if not isinstance(module, Learner):
         return ValidationBatches(size, schedule.batch, 1)

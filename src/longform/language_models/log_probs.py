@@ -217,7 +217,7 @@ class LogProbReader:
     """A causal LM ready to read rows.
 
     Attributes:
-        network: network of transformers, in evaluation mode.
+        network: of transformers, in evaluation mode.
         body: the network below its output layer.
         head: its output layer.
         budget: padded tokens of a batch; 1,024 is fastest on one CPU core (measured up to 4,096),

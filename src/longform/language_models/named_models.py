@@ -39,7 +39,7 @@ class NamedModel:
 
     Attributes:
         name: the name that the person gave.
-        folder: folder of a model in Hugging Face format; None for other models.
+        folder: of a model in Hugging Face format; None for other models.
         pointer: contents of a ``pointer.json`` for these
             (:mod:`longform.language_models.checkpoints`).
     """

@@ -167,7 +167,7 @@ def fit(
     Args:
         documents: the corpus.
         base: folder of the encoder.
-        name: name of the model, in progress lines.
+        name: of the model, in progress lines.
         splitter: a key of ``SPLITTERS``.
         package: name of an installed package that contains an encoder, instead of ``base``.
 

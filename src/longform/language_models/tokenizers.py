@@ -239,7 +239,7 @@ def fit(
         documents: the study's documents.
         kind: "byte_pair", or "whitespace", which knows every word.
         vocab_size: most tokens of a "byte_pair".
-        folder: folder of a published tokenizer; then all others must be None.
+        folder: of a published tokenizer; then all others must be None.
         package: name of an installed package that contains a model, with its ``file``.
         file: its GGUF or safetensors file.
 

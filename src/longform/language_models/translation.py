@@ -367,8 +367,8 @@ def fit(
     Args:
         documents: pairs of the splits train and validation.
         kind: a key of ``NETWORKS``.
-        name: name of the training, in progress lines and errors.
-        seed: seed of all random numbers.
+        name: of the training, in progress lines and errors.
+        seed: of all random numbers.
         scratch: folder of checkpoints.
         schedule: fields of :class:`Schedule`.
         shape: fields of :class:`Shape`; it is small by default.

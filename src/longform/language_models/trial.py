@@ -52,7 +52,7 @@ def try_language_model(network: Any, tokenizer: PreTrainedTokenizerBase, name: s
     """Refuse a network that cannot be used as a causal language model with its tokenizer.
 
     Args:
-        network: network of transformers; it is put in evaluation mode.
+        network: of transformers; it is put in evaluation mode.
         tokenizer: its tokenizer.
         name: begins errors.
 
@@ -88,7 +88,7 @@ def trial_row(tokenizer: PreTrainedTokenizerBase, vocabulary: int) -> list[int]:
     """The start and the first tokens of a sentence, as many as are tried.
 
     Args:
-        tokenizer: tokenizer of a language model.
+        tokenizer: of a language model.
         vocabulary: tokens that its network knows; others are left out.
 
     Returns:
@@ -110,7 +110,7 @@ def check_vocabulary(network: Any, tokenizer: PreTrainedTokenizerBase, name: str
     them out.
 
     Args:
-        network: network of transformers.
+        network: of transformers.
         tokenizer: its tokenizer.
         name: begins errors.
 

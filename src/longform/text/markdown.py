@@ -85,7 +85,7 @@ def prose(lines: Sequence[str], labels: Collection[str] = ()) -> list[str]:
     and addresses of links.
 
     Args:
-        lines: lines of a text.
+        lines: of a text.
         labels: what its links are called by, so that ``[label]`` is one.
     """
     # 1. Lines by paragraph: a blank line and a list item's sign begin one.

@@ -185,7 +185,7 @@ def prose(lines: Sequence[str], shown: Mapping[str, str] | None = None) -> list[
     Headings of subsections are left out.
 
     Args:
-        lines: lines of a text.
+        lines: of a text.
         shown: texts of names between bars, see :func:`substitutions`.
     """
     body = list(lines)
