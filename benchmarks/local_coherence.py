@@ -46,10 +46,9 @@ Mentions = list[tuple[int, str, str]]  # sentence, noun and role
 
 
 def planted_lexicon() -> Lexicon:
-    """The synthetic world's nouns with their senses and hypernyms, as critics read a word net.
+    """The synthetic world's word net (nouns, senses, hypernyms): written as a file, and read back.
 
-    It is invented, not learnt. The file ``lexicon.xml`` (WN-LMF) is written and read back, since
-    critics get their :class:`Lexicon` from a file; it is wholly in memory.
+    Nothing is learnt; critics get their :class:`Lexicon` from such a file.
     """
     with tempfile.TemporaryDirectory() as folder:
         world_word_net(world="everyday").save(Path(folder))

@@ -150,8 +150,8 @@ class ScaleJob:
         """Run stages until all are finished or the call's time is over.
 
         Args:
-            call: one run on a machine that is lent for a limited time, or a tiny rehearsal, which
-                has no limit and leaves some stages out.
+            call: a run on a machine that is lent for a limited time, or a tiny rehearsal without
+                limit.
             home: the folder that stages run in.
             data: published texts and weights.
             progress: what earlier calls finished; each stage is added to it.

@@ -39,8 +39,7 @@ Features = Callable[[Any], np.ndarray | None]  # of a text, float64 (features,);
 CLASS_COLUMNS = ("right", "texts", "majority", "excluded")
 
 
-# Class keywords: a higher score is better, it is a share, and it is the sum of the column ``right``
-# over that of ``texts`` (see SumScored).
+# Class keywords: the score is a share, sum of ``right`` over sum of ``texts`` (see SumScored).
 @dataclass(frozen=True)
 class ClassAccuracy(SumScored, better="higher", share=True, divided=("right", "texts")):
     """Share of texts that are classified rightly."""
@@ -364,7 +363,7 @@ def human_vs_machine(
         source = measurement.fields["system"]
         names = ("human against machine", critic, source)
         statistics = measurement.all_statistics[""]
-        # 1. Pairs, against chance: one record of the share of pairs that the human text wins.
+        # 1. Pairs, against chance: one record, since there is one head.
         fields = {**measurement.fields, **against_chance(statistics, *names)}
         records += replace(measurement, fields=fields).records(*names)
         # 2. Single texts: the area, with its ROC curve and a test against one half.
@@ -448,8 +447,7 @@ def _texts_of(documents: AllSides, source: str) -> list[Any]:
     return texts
 
 
-# Class keywords: the nearer to real texts' score the better; the sum of ``value`` over that of
-# ``texts``.
+# Class keywords: near real texts' score is better; sum of ``value`` over sum of ``texts``.
 @dataclass(frozen=True)
 class MeanValue(SumScored, better="reference_matched", divided=("value", "texts")):
     """Mean of a column ``value`` over texts."""
@@ -491,8 +489,7 @@ class SourceDetection:
     The tested texts of a source are compared with the texts of all sources that are known.
 
     Attributes:
-        known_values: source -> values of its known texts, float64 (texts,); no setting, so that
-            records do not print it (``FITTED``).
+        known_values: source -> values of its known texts, float64 (texts,); not a setting.
     """
 
     known_values: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)

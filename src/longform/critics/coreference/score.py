@@ -140,7 +140,7 @@ def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStrea
 
     Args:
         chains: of mentions and stops; an invalid one has no tokens.
-        forms: the row of each form of the vocabulary; a form that it lacks has row -1.
+        forms: the row of each form of the vocabulary; others have row -1.
     """
     # 1. The symbols of all chains, and each distinct one's number.
     symbols: list[str] = []

@@ -310,8 +310,7 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         all_centres = []
         all_shares = []
         for seed in self.seeds:
-            # Both sides are the real texts, so one side's labels are enough; a cluster without a
-            # text has no centre.
+            # both sides are the real texts; a cluster without a text has no centre
             labels, _, _ = quantise(points, points, seed, buckets)
             cluster_shares = shares(labels, buckets)
             used_clusters = np.flatnonzero(cluster_shares)

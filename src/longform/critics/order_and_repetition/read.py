@@ -143,15 +143,9 @@ def _nats(rows: Sequence[Sequence[int]], size: int, reader: LogProbReader) -> li
 
 
 def _by_sentence(nats: np.ndarray, sentences: Sequence[str], tokenizer: Any) -> np.ndarray:
-    """Mean nats of the tokens that end in each sentence; nan for a sentence without a token.
+    """Mean nats of the tokens that end in each sentence, float64 (sentences,); nan without one.
 
-    Args:
-        nats: of each scored token of the sentences joined by a blank, and of the end token.
-        sentences: of the text.
-        tokenizer: splits the text as it was read.
-
-    Returns:
-        float64 (sentences,).
+    ``nats`` is of each scored token of the sentences joined by a blank, then of the end token.
     """
     encoded = tokenizer(
         " ".join(sentences), add_special_tokens=False, verbose=False, return_offsets_mapping=True
