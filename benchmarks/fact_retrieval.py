@@ -5,9 +5,8 @@ N pages (five lines, about 105 words) into a folder with their index, and opens 
 process, which retrieves for 200 claims. Words are drawn by Zipf's law from 200,000; the title of a
 page are two names, and half of the claims name a page. ``--in-memory`` measures instead what was
 done before there was an index on disk: pages as a dictionary, all BM25 weights in memory, every
-page scored for every claim; the digest of the retrieved pages must be the same. Kilobytes are of
-1,000 bytes; mapped files count as resident as far as they were touched, and the system takes that
-memory back when it needs it.
+page scored for every claim; the digest of the retrieved pages must be the same. A kilobyte
+is 1,000 bytes; mapped files count as resident as far as they were touched.
 """
 
 from __future__ import annotations

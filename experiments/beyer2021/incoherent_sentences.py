@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER
 
-They stand beside the sentences of the same story that nobody faults. FOLDER holds CoheSentia's
+FOLDER holds CoheSentia's
 ``TrainData.json`` and ``TestData.json`` (Maimon and Tsarfaty 2023): stories that one to five people
 read sentence by sentence, naming what is wrong with a sentence. The script writes
 measured/incoherent_sentences.json.gz.

@@ -7,8 +7,7 @@
 Table 11, Latent PPL of titles and entity grids of one dump. Both readers read the dump in processes
 of their own; filters, sentences, nouns and critics are those of this commit for both, so that the
 wikitext alone differs. The filters are the paper's but for ``min_title_count``: 1, since no title
-of so small a dump is frequent. Latent PPL is of the titles of the articles that pass, under an
-add-one bigram fitted on the same articles.
+of so small a dump is frequent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Every critic against people's ratings of stories, one by one.
 
-Which one to trust where no systems are compared?
-
 ``PYTHONPATH=src:. python experiments/lapata2005/stories.py hanna STORIES RATINGS`` writes
 measured/hanna.json.gz, ``... stories.py cohesentia FOLDER`` measured/cohesentia.json.gz.
 

@@ -1,7 +1,5 @@
 """Correlate every critic that can read news with SummEval's expert coherence.
 
-Which one to trust, and what do all together reach?
-
 ``PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER [WORDNET]``
 
 FOLDER holds SummEval's ``*_annotations.jsonl``, WORDNET the Princeton database files (Debian:

@@ -422,7 +422,14 @@ def readings(
 
 
 def _telling(seed: int, form: str, number: int, telling: int, fillers: int, split: str) -> Document:
-    """One text of a form about a page."""
+    """One text of a form: about page ``number``, or a story, which is about none.
+
+    Args:
+        seed, form, fillers: as of the corpus.
+        number: of the page.
+        telling: number of the text among those of the page.
+        split: of the document.
+    """
     if form == "wiki":
         page = write(seed, ENCYCLOPEDIA, number)
         text = " ".join(sentence.text for sentence in page.sentences)

@@ -47,12 +47,12 @@ class SectionChain:
         return np.cumsum(self.transitions, axis=1).tolist()
 
     def sample(self, draws: Draws) -> list[int]:
-        """Indices of types from begin to end, both left out."""
+        """Draw indices of types from begin to end, both left out; at most ``MAX_SECTIONS``."""
         chain: list[int] = []
-        row = 0
+        row = 0  # begin; the row of type i is i + 1
         while len(chain) < MAX_SECTIONS:
             row = draws.index(self._cumulative[row]) + 1
-            if row > len(self.types):
+            if row > len(self.types):  # the end was drawn
                 break
             chain.append(row - 1)
         return chain
@@ -64,6 +64,7 @@ class SectionChain:
         $e_0 (I - Q)^{-1}$ times in expectation, Q being the transitions but to the end.
         """
         size = len(self.types) + 1
+        # Q with a column for begin, to which nothing goes: rows and columns are then alike.
         inner = np.zeros((size, size))
         inner[:, 1:] = self.transitions[:, :-1]
         visits = np.linalg.solve((np.eye(size) - inner).T, np.eye(size)[0])

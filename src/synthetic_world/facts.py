@@ -110,7 +110,7 @@ def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_fro
         sentences = []
         for sentence in SPLITTERS[splitter](page.text):
             sentences.append(" ".join(sentence.split()))
-        title, _, _ = prefix_of(page, splitter, title_from)
+        title, _, _ = prefix_of(page, splitter, title_from)  # first sentence and rest aside
         lines.setdefault(title, sentences)
     return verifier_of_lines(lines, domain)
 

@@ -1,7 +1,4 @@
-"""Sentence frames.
-
-Slots and how each is filled, relations between clauses, facts of pages, and what a sentence
-records.
+"""Frames of sentences, what fills their slots, relations of clauses, and facts of pages.
 
 Slots drawn from the sentence's topic: ``{agent}`` ``{agents}`` (persons of a trade), ``{thing}``
 ``{things}``, ``{being}`` ``{beings}``, ``{stuff}`` (no plural), ``{event}``, ``{idea}``,
@@ -32,7 +29,7 @@ CONNECTIVES = ("", *_TABLE["connectives"].split())
 def _cumulative(
     rows: Mapping[str, Mapping[str, float]],
 ) -> dict[str, tuple[list[str], list[float]]]:
-    """By sense: connectives and their cumulative probabilities."""
+    """Sense -> its connectives, and their cumulative probabilities."""
     by_sense = {}
     for sense, row in rows.items():
         by_sense[sense] = list(row), list(accumulate(row.values()))
@@ -179,9 +176,12 @@ class Page:
 
 
 def _word(slot: str, shape: Callable[[str], str], suffix: str) -> Callable[[Page], str]:
-    """Fill a slot from the topic's table.
+    """Make the function that fills a slot with a word of the page's topic, and notes the word.
 
-    A slot with suffix ``2`` by a word that is new to the sentence, in four tries.
+    Args:
+        slot: names the topic's table, in which a word stands as often as it is probable.
+        shape: makes its form, such as a plural, of the word.
+        suffix: "2" tries four times for a word that is new to the sentence; else "".
     """
 
     def fill(page: Page) -> str:

@@ -270,8 +270,8 @@ def _gloss(topic: Topic, kind: str, rank: int) -> str:
 
 
 def to_lmf(vocabulary: Vocabulary) -> str:
-    """The tree in the Global WordNet Association's WN-LMF 1.1."""
-    tree = synsets(vocabulary)
+    """The vocabulary's nouns as a word net, XML in the Global WordNet Association's WN-LMF 1.1."""
+    tree = synsets(vocabulary)  # key -> (word, key of the hypernym or None, gloss)
     # WordNet's tools read the numbers as offsets.
     numbers, identifiers = {}, {}
     for number, key in enumerate(tree, 1):

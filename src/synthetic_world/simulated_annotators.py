@@ -73,7 +73,10 @@ class Annotator:
         return [*answers, VERDICTS[int(coherent != is_flipped)]]
 
     def check(self, item: str, label: str, labels: Sequence[str], seed: int) -> list[str]:
-        """Label and verdict of an attention check, which asks for ``label`` and “incoherent”."""
+        """[label, verdict] that are given in an attention check.
+
+        It asks for ``label`` and “incoherent”; a careless annotator gives both at random.
+        """
         rng = generator("simulated annotator", self.name, seed, item)
         if rng.random() < self.careless:
             guess = labels[int(rng.integers(len(labels)))]

@@ -1,7 +1,4 @@
-"""The oracle posterior of the synthetic language.
-
-Every subsequence belongs to one state, so a text shows its states.
-"""
+"""The oracle of the synthetic language: each subsequence has one state, so a text shows its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -62,10 +59,12 @@ def _chunks(text: str) -> list[str]:
 
 
 def released_states(text: str, owner: Mapping[str, int], steps: int) -> list[int] | None:
-    """States of a text under the released rule; None where it is dropped.
+    """State numbers of a text by the rule of the authors' released code.
 
-    The states up to the first unknown subsequence, if these are as many as ``steps``. What stands
-    behind the last delimiter does not count.
+    Args:
+        text: read up to its first unknown subsequence; what is behind the last delimiter is left.
+        owner: the state of each subsequence.
+        steps: how many states a text has; one with another number is dropped: None.
     """
     states: list[int] = []
     for chunk in _chunks(text)[:-1]:
@@ -76,9 +75,10 @@ def released_states(text: str, owner: Mapping[str, int], steps: int) -> list[int
 
 
 def strict_states(text: str, owner: Mapping[str, int], max_chunks: int) -> list[int] | None:
-    """States of a text under the development rule.
+    """State numbers of a text by the rule of the authors' development code.
 
-    None where any subsequence is unknown or there are too many or none; empty ones do not count.
+    None where any subsequence is unknown, or 0 or more than ``max_chunks`` have a state; empty ones
+    do not count. ``owner`` is the state of each subsequence.
     """
     states: list[int] = []
     for chunk in _chunks(text):

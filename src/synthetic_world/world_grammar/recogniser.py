@@ -525,7 +525,8 @@ def _by_length(masks: Mapping[str, int]) -> tuple[Slot, ...]:
 
 def _years(kind: str) -> range:
     """The years that pages of a kind may name, from the ranges of the facts that state years."""
-    if kind == "person":  # from the age of 18 of the earliest born to the latest death
+    # A fact's ``value`` is "year LOW HIGH". A person's: from the age of 18 of the earliest born.
+    if kind == "person":
         _, first_birth, _ = RELATIONS[kind]["birth_year"].value.split()
         _, _, last_death = RELATIONS[kind]["death_year"].value.split()
         return range(int(first_birth) + 18, int(last_death))

@@ -95,7 +95,8 @@ def muc(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
 
 
 def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
-    """Links between mentions of one key that the other side keeps, and all such links."""
+    """How many links the other side keeps, and how many the keys have: mentions less one each."""
+    # A key whose mentions lie in c clusters there keeps so many mentions less c.
     links_kept = 0
     for numbers in _clusters_of(keys, others):
         links_kept += len(numbers) - len(set(numbers))
@@ -111,7 +112,7 @@ def b_cubed(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
 
 
 def _right_shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, int]:
-    """Shares of a mention's key that are in its cluster of the other side, and the mentions."""
+    """The share of a mention's key that is in its cluster of the other side: sum and mentions."""
     shares = 0.0
     for key, numbers in zip(keys, _clusters_of(keys, others), strict=True):
         # each of the ``size`` mentions in a cluster has ``size`` mentions of the key beside it

@@ -200,7 +200,10 @@ class RuleResolver(_NameResolver):
         return not persons.is_object(text, pronoun)
 
     def _preference(self, pronoun: Candidate, rank: int, entity: _Entity) -> float:
-        """A score of an entity for a pronoun; ``rank`` others were mentioned more recently."""
+        """How well an entity suits a pronoun, higher for better; weights are the resolver's.
+
+        ``rank`` of the entities that the pronoun may mean were mentioned more recently.
+        """
         last_sentence = entity.mentions[-1].sentence
         in_last_sentence = [m for m in entity.mentions if m.sentence == last_sentence]
         is_subject = any(mention.subject for mention in in_last_sentence)

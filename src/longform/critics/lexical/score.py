@@ -224,7 +224,7 @@ class LatentSemanticAnalysis(AdjacentSimilarity, recorded_as="LatentSemantics"):
         return matrices
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Cosine of each sentence's mean vector with the next one's."""
+        """Cosine of each sentence's mean word vector with the next one's, (sentences - 1,)."""
         cosines = []
         for unit in units:
             sums = self._sums(unit)

@@ -250,11 +250,17 @@ class PageIndex:
         return float(self._scores(query, likeliest).min())
 
     def _scores(self, query: Sequence[int], pages: np.ndarray) -> np.ndarray:
-        """Of some pages; summed in the claim's order, in float32, as bm25s does."""
+        """BM25 scores of some pages, float32 (pages,), summed in the query's order as bm25s does.
+
+        Args:
+            query: columns of the claim's words.
+            pages: numbers of pages, ascending.
+        """
         scores = np.zeros(len(pages), np.float32)
         for column in query:
             span = slice(self.starts[column], self.starts[column + 1])
             postings, weights = self.postings[span], self.weights[span]
+            # Where each page would stand among the pages that have the word.
             rows = np.minimum(np.searchsorted(postings, pages), len(postings) - 1)
             scores += np.where(postings[rows] == pages, weights[rows], np.float32(0))
         return scores
@@ -336,7 +342,10 @@ class Bm25Lines:
         return [rows[i] for i in _best(scores, self.limit)]
 
     def _index_of(self, titles: tuple[str, ...]) -> tuple[list[Line], Any]:
-        """The lines with words of some pages, and a BM25 index of them; both are cached."""
+        """(page, number) of each line with words of some pages, and a BM25 index of these lines.
+
+        Both are cached.
+        """
         if titles not in self._indices:
             rows, texts = [], []
             for title in titles:
