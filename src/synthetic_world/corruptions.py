@@ -263,7 +263,7 @@ def _translated(context: Context) -> str:
 
 
 def _falsified(context: Context) -> str:
-    """The sentence with every fact's value replaced by another value of the same relation."""
+    """The sentence with each fact's value, where it stands last, replaced by a wrong one."""
     sentence, page = context.sentence, context.article
     text = sentence.text
     vocabulary = domain(context.domain).vocabulary
@@ -277,7 +277,10 @@ def _falsified(context: Context) -> str:
 
 
 def _misconnected(context: Context) -> str:
-    """The sentence with a connective that expresses neither its sense nor one like it."""
+    """The sentence with a connective that expresses neither its sense nor one like it.
+
+    Its own connective opens the sentence (``across``) or stands between its clauses.
+    """
     sentence = context.sentence
     probabilities = grammar.connective_probabilities()[int(sentence.across)]
     sense = grammar.SENSES[sentence.sense]

@@ -77,7 +77,7 @@ class Relation:
     claim: str
 
     def draw(self, draws: Draws, vocabulary: Vocabulary) -> str:
-        """A value."""
+        """Draw a value as a page's facts have it: ``1,234``, a year, a name, a plural."""
         kind, *limits = self.value.split()
         if limits:
             number = draws.integer(*map(int, limits))

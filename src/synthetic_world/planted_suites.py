@@ -157,7 +157,11 @@ def _schemas(story: Story) -> Iterator[dict[str, object]]:
 
 
 def _conll(article: Article) -> Iterator[str]:
-    """Yield an article's lines in CoNLL-2012 columns, with its true mention chains."""
+    """Yield an article's lines in CoNLL-2012 columns, with its true mention chains.
+
+    Columns are document, part, number and text of a token, none, and mentions: ``(3`` opens one of
+    person 3, ``3)`` closes it.
+    """
     name = f"planted-{article.index}"
     yield f"#begin document ({name}); part 0"
     for sentence in article.sentences:

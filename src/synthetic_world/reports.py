@@ -192,7 +192,11 @@ class Rated:
 
 
 def write_cluster(seed: int, index: int) -> list[Rated]:
-    """Six versions of one text, rated; a function of its arguments alone."""
+    """Write a text and damage it by one corruption at each of ``SEVERITIES``, all of them rated.
+
+    A rater's mark, 1 to 7, falls with severity and has the rater's own bias and some noise; ``raw``
+    is the mark before it is rounded. All depends on the arguments alone.
+    """
     rng = stream("ratings", seed, index)
     corruption = CORRUPTIONS[int(rng.integers(len(CORRUPTIONS)))]
     bias = stream("raters", seed).standard_normal(RATERS) * BIAS

@@ -38,7 +38,10 @@ class Story:
 
 
 def write_story(seed: int, index: int) -> Story:
-    """Story ``index``: a function of its arguments alone."""
+    """Write story ``index``, which depends on its arguments alone.
+
+    A schema has an opening, two turns of events, and an ending that fits each turn.
+    """
     draws = Draws(stream("stories", seed, index))
     number, outcome = draws.integer(0, len(SCHEMAS) - 1), draws.integer(0, 1)
     words = _words_of_story(draws)
@@ -46,7 +49,7 @@ def write_story(seed: int, index: int) -> Story:
     schema = {}
     for part, texts in SCHEMAS[number].items():
         schema[part] = [text.format_map(words) for text in texts]
-    first = outcome ^ right
+    first = outcome ^ right  # so that the ending that fits the turn stands at place ``right``
     return Story(
         index=index,
         context=(*schema["opening"], schema["turns"][outcome]),
@@ -58,7 +61,7 @@ def write_story(seed: int, index: int) -> Story:
 
 
 def _words_of_story(draws: Draws) -> dict[str, str]:
-    """What fills the slots of a story's sentences."""
+    """Slot -> its word in a story, as ``thing``, ``a_thing``, ``things``, and ``he`` or ``she``."""
     topic = draws.pick(vocabulary("everyday").topics)
     is_male = draws.pick((True, False))
     words = {}

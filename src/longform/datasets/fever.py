@@ -400,7 +400,7 @@ def _claim_head(record: Mapping[str, Any], where: str) -> tuple[str, str, str]:
 
 
 def _first_set(evidence: Any, where: str) -> tuple[Line, ...]:
-    """Pages and lines of the first evidence set of a record; empty where it names no page."""
+    """(page title, line) of the first evidence set of a record; empty where it names no page."""
     name = f"{where}, evidence"
     sets = typed([] if evidence is None else evidence, list, name)
     if not sets:

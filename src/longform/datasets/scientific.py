@@ -92,6 +92,7 @@ class CohanArticles:
         self.outcomes.clear()
         for split, path in self.files:
             for number, record in enumerate(records(path), 1):
+                # Either is a string where there is none: the reason, which is counted.
                 sections = record if isinstance(record, str) else _sections(record)
                 if isinstance(record, str) or isinstance(sections, str):
                     self.outcomes[str(sections)] += 1

@@ -175,7 +175,7 @@ def _num_sentences(document: Document, splitter: str) -> int:
 
 
 def _articles(file: Path, counts: Counter[str]) -> Iterator[Titled | str]:
-    """The sections of each article, or the reason why it is unusable."""
+    """Yield (title, text) of each article's sections, or the reason why it is unusable."""
     if not file.is_file():
         raise InputError(
             f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it"
@@ -211,7 +211,7 @@ def _line_article(line: str, marked: bool) -> Titled | str:
 def _usable(sections: Titled) -> tuple[Section, ...] | str:
     """The sections of an article, or the reason why it is not used.
 
-    They begin with an abstract, unless they have no titles, and are not empty.
+    Sections that are used begin with an abstract, unless the first has no title; none is empty.
     """
     if not sections:
         return "no sections"

@@ -96,6 +96,7 @@ class Recogniser:
         for kind, section in self.pages:
             of_section = self.world.styles.get(section)
             self.styles[kind, section] = of_section or self.world.styles[f"{section}/{kind}"]
+        # Masks have a bit for each topic, and above them one for each page (kind, section).
         self.topics = (1 << len(self.vocabulary)) - 1
         self.all = (1 << (len(self.vocabulary) + len(self.pages))) - 1
         self._shared = self._shared_slots()

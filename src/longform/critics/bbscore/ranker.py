@@ -212,7 +212,10 @@ def train_network(training: Sides, validation: Sides) -> Layers:
 
 
 def _network(features: int) -> "torch.nn.Sequential":
-    """Linear maps in float64 with leaky ReLU and dropout between them, Xavier-uniform."""
+    """A network from (rows, features) to (rows, 1): linear maps, leaky ReLU and dropout, float64.
+
+    Weights are Xavier-uniform, biases zero.
+    """
     from torch import nn
 
     widths = (features, *HIDDEN)

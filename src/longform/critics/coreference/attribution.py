@@ -251,7 +251,10 @@ class AttributionCritic(ReleasedCoreference):
         return {"rare": rare, "windows": float(len(log_probs))}
 
     def _articles(self, units: Sequence[Chain]) -> list[Row]:
-        """The texts of the largest shares of improbable windows, with a mark for each symbol."""
+        """The ``ARTICLES`` texts with the largest share of improbable windows, marked by symbol.
+
+        Texts of fewer than ``MIN_SYMBOLS`` come last.
+        """
         with_text = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
         if not with_text:
             return []

@@ -165,14 +165,14 @@ class _Sentence:
     capitals_inside: Set[str]
 
     def candidates(self) -> list[Candidate]:
-        """Pronouns, names, nouns and groups in reading order."""
+        """Pronouns, names, nouns and groups in reading order, a group before the names in it."""
         singles: list[Candidate] = []
         clause = 0
         index = 0
         while index < len(self.tokens):
             if index and self._opens_clause(index):
                 clause += 1
-            name_length = self._name_length(index)
+            name_length = self._name_length(index)  # in tokens; 0 where no name begins
             after = index + max(name_length, 1)
             candidate = self._candidate(index, name_length)
             if candidate is not None:

@@ -158,7 +158,7 @@ class RuleResolver(_NameResolver):
 
     def _is_noun_again(self, candidate: Candidate, entity: _Entity) -> bool:
         """Whether a noun with a definite determiner was mentioned a few sentences back."""
-        determiner, noun = candidate.words
+        determiner, noun = candidate.words  # of a NOUN
         if determiner == "a":
             return False
         first_sentence = candidate.sentence - self.sentences_back
@@ -450,7 +450,10 @@ class FcorefResolver:
 def _mentions_of_clusters(
     text: str, clusters: Sequence[Sequence[tuple[int, int]]]
 ) -> list[Mention]:
-    """Mentions by place; those that hold the head word of a person's name are named."""
+    """Mentions by place, from each entity's half-open spans.
+
+    One that holds the head word of a likely name of a person is named.
+    """
     heads = []
     for candidate in candidates(text, persons.FIRST_NAMES):
         if candidate.kind == NAME and candidate.sure >= persons.LIKELY:

@@ -53,7 +53,7 @@ class _WordGrams(TextCritic, needs="four words with blanks between them"):
         return word_texts(documents)
 
     def spans(self, document: Document, unit: TokenText, values: np.ndarray) -> Spans:
-        """Each n-gram stands for the sentence in which it begins."""
+        """The sentence in which each n-gram begins; word i of the text begins n-gram i."""
         sentence_spans = sentences(document.text)
         sentence_starts = [start for start, _ in sentence_spans]
         words = list(re.finditer(r"\S+", document.text))

@@ -243,7 +243,7 @@ class PageSimilarity:
         return counts
 
     def _weigh(self, text: str) -> dict[str, float]:
-        """The weight f of each gram of a text, where it is positive."""
+        """The weight ln(1 + count) * idf of each gram of a text, where it is above 0."""
         pages = len(self.pages)
         weights = {}
         for gram, count in Counter(text_measures.grams(text)).items():
@@ -339,7 +339,7 @@ class Readers:
         Args:
             text: the generation.
             verdicts: on its sentences.
-            labels: exact ones, with the lines that show them.
+            labels: the exact label of each sentence, with the lines that show it.
         """
         sources = [claim.source for claim in text.claims]
         # A human text's first sentence is the prefix, for whose tokens there are no nats.

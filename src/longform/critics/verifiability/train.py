@@ -261,7 +261,7 @@ class _Brought:
         return probabilities
 
     def judged(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """Probabilities for one batch of pairs, (pairs, 3)."""
+        """P(label | pair) for one batch of pairs, (pairs, 3), columns as ``LABELS``."""
         raise NotImplementedError
 
     def save(self, folder: Path) -> dict[str, Any]:
@@ -330,7 +330,8 @@ class MiniCheckEntailment(_Brought):
             decoder_input_ids=torch.full((len(pairs), 1), start_token, device=device),
         )
         answers = output.logits[:, 0, list(MINICHECK_ANSWERS)]
-        # the probability of "1" against "0"
+        # The probability of "1" against "0": supported, else not enough information; it has no
+        # answer for refuted.
         yes = answers.double().softmax(-1)[:, 1].cpu().numpy()
         return np.stack([yes, np.zeros(len(pairs)), 1 - yes], axis=1)
 

@@ -275,7 +275,7 @@ def _flag(record: dict[str, Any], name: str, where: str) -> bool:
 
 
 def _masked(record: dict[str, Any], where: str) -> Schema:
-    """The schema of a sentence with a mask."""
+    """The schema of a sentence in which a mask stands for one of two candidates."""
     if not {"sentence", "candidates", "correct"} <= record.keys():
         raise InputError(
             f"{where}: got {sorted(record)}; "
@@ -288,7 +288,7 @@ def _masked(record: dict[str, Any], where: str) -> Schema:
     if not separator or len(candidates) != 2:
         raise InputError(f"{where}: {sentence!r:.60} needs one {mask} and two candidates; fix it")
     first, second = candidates
-    right = int(_flag(record, "correct", where))
+    right = int(_flag(record, "correct", where))  # the index of the right candidate
     name = str(record.get("id", where))
     return Schema(name, before.strip(), (first, second), after.strip(), right)
 

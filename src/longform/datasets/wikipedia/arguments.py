@@ -33,6 +33,7 @@ class Arguments:
                 self.named[key.strip().lower()] = value.strip()
             else:
                 self.positional.append(part)
+        # One without a name has its number, from 1, for a name, unless "2=..." has taken it.
         for number, value in enumerate(self.positional, 1):
             self.named.setdefault(str(number), value)
 
