@@ -1,7 +1,5 @@
 """Summarise the validation loss over updates of every network of a scale's study.
 
-Has the finetuning of Tables 2 and 5 converged, and the training of Table 1?
-
     PYTHONPATH=src python experiments/deng2022/convergence.py scales/sizes \\
         --out experiments/deng2022/measured/convergence.json
     PYTHONPATH=src python experiments/deng2022/convergence.py scales/table_1 --study synthetic \\
