@@ -2,10 +2,9 @@
 
 ``PYTHONPATH=src python benchmarks/dump_in_place.py --gigabytes 1 [--folder DIR] [--json FILE]``
 writes a multistream dump of the synthetic world (streams of a hundred pages, one of them of two
-megabytes), then runs
-``python -m longform_lab.real_files`` on it twice: a second run should have little to do. Memory is
-the resident memory of that process and of everything that it started, added up five times a second;
-pages that processes share count in each of them.
+megabytes), then runs ``python -m longform_lab.real_files`` on it twice: a second run should have
+little to do. Memory is the resident memory of that process and of everything that it started, added
+up five times a second; pages that processes share count in each of them.
 """
 
 from __future__ import annotations

@@ -232,7 +232,10 @@ def _fills(topic: Topic, slot: str) -> bool:
 
 
 def _add_group(tree: dict[str, Concept], name: str, kind: str, owner: str) -> str:
-    """Add a node for nouns of a topic and kind, and the kind's if it is new; returns its key."""
+    """Add a concept for nouns of a topic and kind, below the kind's own; returns its key.
+
+    The kind's is added if it is new; ``name`` and ``owner`` call the topic by a key and in a gloss.
+    """
     if f"kind/{kind}" not in tree:
         parent = PARENT_OF_KIND.get(kind, "artefact")
         gloss = f"{article(parent)} of the sort called {kind}"

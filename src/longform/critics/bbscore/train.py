@@ -256,6 +256,7 @@ def train_head(
         if recipe.objective == "likelihood":
             anchors[split] = range(len(sentences.documents))
         else:
+            # Rows of sentences but the very last, which no other follows.
             anchors[split] = range(len(sentences.features) - 1)
     torch.manual_seed(derived_seed(seed, "bridge head"))
     head = bridge_head(int(data["train"].features.shape[1]), latent=latent)

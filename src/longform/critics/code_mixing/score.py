@@ -242,7 +242,11 @@ class LanguageDispersion(
         return parts
 
     def sufficient_statistics(self, units: Sequence[MixtureReading]) -> SufficientStatistics:
-        """A row a sentence: ``dispersion``, ``corner`` (0 or 1), ``documents`` and ``excluded``."""
+        """A row a sentence: what is counted of its mix of languages.
+
+        Columns ``dispersion`` (1 less the sum of squared shares), ``corner`` (1 where a language
+        has ``CORNER`` of it or more), ``documents`` and ``excluded``.
+        """
         rows = []
         for unit in units:
             if unit.valid:

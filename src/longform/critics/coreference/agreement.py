@@ -154,7 +154,7 @@ class ChainAgreement(SumScored, better="higher"):
     )
 
     def sufficient_statistics(self, units: Sequence[ReadClusters]) -> SufficientStatistics:
-        """Hits and totals of recall and precision of the three scores.
+        """A row a document: hits and totals of recall and of precision of each score, ``COLUMNS``.
 
         A document without gold mentions is excluded.
 

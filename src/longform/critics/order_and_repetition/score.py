@@ -36,7 +36,7 @@ class TextMeasures(Unit):
     Attributes:
         own_order: nats a token that shuffles of its sentences cost more than the text.
         fluency: minus the nats a token.
-        mild_worst_sentence: minus the nats a token of the dearest sentence behind the first.
+        mild_worst_sentence: minus the nats a token of the costliest sentence but the first.
         new_grams: share of word 4-grams that were not said before in the text.
     """
 
@@ -177,7 +177,10 @@ class OrderAndRepetition(
 
 
 def measures_of_costs(document: Document, costs: "SentenceCosts") -> TextMeasures:
-    """Measures of one text from what it costs a language model."""
+    """Measures of one text from what it costs a language model, nats a token.
+
+    The first sentence, which has no context, cannot be the worst one.
+    """
     own_order = worst_sentence = np.nan
     if len(costs.shuffled):
         own_order = costs.shuffled.mean() - costs.original

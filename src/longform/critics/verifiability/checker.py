@@ -294,7 +294,11 @@ class TitlesAndBm25:
         return PageIndex(self.pages.folder)
 
     def pages_for(self, claim: str) -> list[str]:
-        """Titles in the claim, longest first, a title inside a longer one left out; then BM25's."""
+        """Titles in the claim, longest first, then BM25's pages; ``limit`` titles at most.
+
+        A title inside a longer one is left out, and a page of BM25 whose title has a word more than
+        the claim.
+        """
         tokens = words(claim)
         titles = self._titles_in(tokens)
         if len(titles) < self.limit and len(self.pages):

@@ -65,7 +65,7 @@ def plan(dump: Path, shard_bytes: int) -> list[Shard]:
         raise BadInput(
             f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published"
         )
-    starts = _stream_starts(dump)
+    starts = _stream_starts(dump)  # offset in bytes of each bz2 stream
     size = dump.stat().st_size
     if not starts:
         raise BadInput(
