@@ -4,9 +4,10 @@
 
 Half a minute on one core. *Lost units*: two samples of one distribution, most units of the first
 unscored; how often the permutation test of ``longform.statistics.comparisons.compare`` rejects at
-0.05, exchanging all units and the scored ones alone. *Pages*: decoders that continue the same pages; how often the 95 % bootstrap interval
-covers, resampling generations and pages. *Mean field*: two systems alike, judged by the same
-annotators; how often the mixed model's 95 % interval of their difference leaves out zero.
+0.05, exchanging all units and the scored ones alone. *Pages*: decoders that continue the same
+pages; how often the 95 % bootstrap interval covers, resampling generations and pages. *Mean field*:
+two systems alike, judged by the same annotators; how often the mixed model's 95 % interval of their
+difference leaves out zero.
 """
 
 from __future__ import annotations

@@ -344,7 +344,10 @@ def read_re_mentions(path: Path) -> list[ReMention]:
 
 
 def _gap_re_mentions(item: GapItem) -> Iterator[ReMention]:
-    """The re-mention of a GAP item: its pronoun, if its name is in the sentence before."""
+    """The re-mention of a GAP item: its pronoun, if a name that it means is in the sentence before.
+
+    An item's pronoun and names are half-open spans of its text.
+    """
     start, end = item.pronoun
     coreferent = [name for name, label in zip(item.names, item.labels, strict=True) if label]
     if not coreferent or item.text[start:end].lower() not in PRONOUNS:

@@ -235,7 +235,7 @@ def fit(
     torch.manual_seed(derived_seed(seed, name, "coherence ranker"))
     dims = next((row.shape[1] for row in data["train"][0] if len(row)), 1)
     module = CoherenceRanker(RankerNetwork(dims, sentence, pair), data, tasks, plan)
-    # 3. Training.
+    # 3. Training; a batch holds numbers of documents, whose features the module has.
     items = {split: range(len(rows)) for split, (rows, _) in data.items()}
     fit_module(module, items, numbers, plan, seed=seed, name=name, scratch=scratch)
     return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
