@@ -223,8 +223,8 @@ class SourceTree:
         is_program = name.endswith(".__main__")
         # Importing a module imports its packages first.
         parents = name.split(".")[:-1]
-        for depth in range(1, len(parents) + 1):
-            module.at_import.add((".".join(parents[:depth]), AT_IMPORT))
+        for depth in range(len(parents)):
+            module.at_import.add((".".join(parents[: depth + 1]), AT_IMPORT))
 
         # 1. What each name of the module stands for.
         defining: list[Statement] = []

@@ -40,7 +40,8 @@ def indices(documents: Counts) -> list[int]:
     """
     if isinstance(documents, int):
         documents = {"all": documents}
-    if documents.keys() - {"all", *SPLIT_CYCLE} or min(documents.values(), default=-1) < 0:
+    unknown = documents.keys() - {"all", *SPLIT_CYCLE}
+    if unknown or not documents or min(documents.values()) < 0:
         raise BadInput(
             f"documents is {documents!r}, "
             f"allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}"
@@ -117,21 +118,21 @@ def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
         sentence_topics.append([sentence.topic for sentence in article.sentences])
     return {
         **ragged("section_chain", section_chains, np.int32),
-        "section_symbol_names": np.array(world.chain.types, dtype=np.str_),
+        "section_symbol_names": np.array(world.chain.types),
         "section_transitions": world.chain.transitions,
         "topic_mean": world.prior.mean,
         "topic_covariance": world.prior.covariance,
-        "topic_names": np.array(topics, dtype=np.str_),
+        "topic_names": np.array(topics),
         "topic_logits": np.stack(etas),
         "bridge_path": np.concatenate(paths),
-        "bridge_path_lengths": np.array(path_lengths, dtype=np.int64),
-        "slot_names": np.array(SLOTS, dtype=np.str_),
-        "word_names": np.array(world.vocabulary.words, dtype=np.str_),
+        "bridge_path_lengths": np.array(path_lengths),
+        "slot_names": np.array(SLOTS),
+        "word_names": np.array(world.vocabulary.words),
         "word_probabilities": world.vocabulary.word_probabilities,
         **ragged("sentence_topic", sentence_topics, np.int32),
         **_columns("sentence", sentences, SENTENCE_COLUMNS),
-        "sense_names": np.array(grammar.SENSES, dtype=np.str_),
-        "connective_names": np.array(grammar.CONNECTIVES, dtype=np.str_),
+        "sense_names": np.array(grammar.SENSES),
+        "connective_names": np.array(grammar.CONNECTIVES),
         "sense_probabilities": np.array(grammar.SENSE_PROBABILITIES),
         "connective_probabilities": grammar.connective_probabilities(),
         **ragged("mention_chain", mention_chains, np.int32),

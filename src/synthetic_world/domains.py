@@ -38,8 +38,8 @@ class SectionChain:
     transitions: np.ndarray
 
     def __post_init__(self) -> None:
-        if not np.allclose(self.transitions.sum(axis=1), 1.0, atol=1e-12):
-            sums = self.transitions.sum(axis=1)
+        sums = self.transitions.sum(axis=1)
+        if not np.allclose(sums, 1.0, rtol=0.0, atol=1e-12):
             raise BadInput(f"rows of the section chain sum to {sums}, allowed is 1; fix the table")
 
     @cached_property

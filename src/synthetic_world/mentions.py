@@ -176,8 +176,8 @@ class MentionProcess:
         behind[0] = 1.0
         # 2. Each round carries all probability to the next stop, at most MAX_MENTIONS + 1 symbols
         #    on; the first has the opening stop alone. Round n + 1 ends with a stop that a document
-        #    of n sentences lacks: totals[n + 1] leaves it out. totals[0] is not used.
-        totals = [(0.0, 0.0)]
+        #    of n sentences lacks: totals[n] leaves it out.
+        totals: list[tuple[float, float]] = []
         nats = symbols = 0.0
         for _ in range(max(sentences) + 1):
             mass, behind = behind, np.zeros(states)
@@ -195,7 +195,7 @@ class MentionProcess:
         # 3. Over all documents.
         all_nats = all_symbols = 0.0
         for num_sentences in sentences:
-            document_nats, document_symbols = totals[num_sentences + 1]
+            document_nats, document_symbols = totals[num_sentences]
             all_nats += document_nats
             all_symbols += document_symbols
         return all_nats, all_symbols

@@ -171,3 +171,22 @@ def test_a_refusal_for_good_is_tried_no_more(status, final, monkeypatch):
     with pytest.raises(FileNotFoundError if final else requests.HTTPError) as error:
         real_files._Download()("http://x")
     assert not final or f"the server says {status}" in str(error.value)
+
+
+def test_a_dump_is_parsed_by_all_cores_beside_its_folder(tmp_path, monkeypatch):
+    asked, counts = [], {"article": 2, "redirect": 1}
+
+    def extract(source, partial, workers):
+        asked.append((source, partial, workers))
+        partial.mkdir()
+        return {"counts": counts}
+
+    monkeypatch.setattr(real_files, "extract", extract)
+    monkeypatch.setattr("longform_lab.repro.cores", lambda: 7)
+    target, partial = tmp_path / "wiki.en", tmp_path / ".wiki.en.shards"
+    real_files._extract_dump(tmp_path / "dump", target)
+    assert asked == [(tmp_path / "dump", partial, 7)]
+    assert target.is_dir() and not partial.exists()
+    counts["article"] = 0
+    refuses("dump: no article in it", real_files._extract_dump, tmp_path / "dump", tmp_path / "b")
+    assert not (tmp_path / "b").exists() and (tmp_path / ".b.shards").is_dir()

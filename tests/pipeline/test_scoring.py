@@ -180,7 +180,7 @@ def test_an_evaluation_shows_the_listed_metrics_and_records_all(tmp_path, monkey
 def test_ratings_stand_beside_every_critics_values_of_the_same_text(tmp_path, monkeypatch):
     names, given = ["a", "b", "c"], []
     truth = {
-        "marks": np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 5.0]]),
+        "marks": np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 5.0]], np.float32),
         "cluster": np.array(["x", "y", "y"]),
     }
     documents = [Document(name, "test", (Section(None, "A text."),)) for name in names]
@@ -212,7 +212,7 @@ def test_ratings_stand_beside_every_critics_values_of_the_same_text(tmp_path, mo
         "q": [1.0, pytest.approx(math.nan, nan_ok=True), 3.0],
     }
     assert again is columns and means.tolist() == [1.5, 3.0, 5.0]
-    assert np.array_equal(marks, truth["marks"], equal_nan=True)
+    assert np.array_equal(marks, truth["marks"], equal_nan=True) and marks.dtype == np.float64
     assert clusters == sources == ["x", "y", "y"] and systems == ["", "", ""]
     assert told == {"p": ("higher", "p()"), "q": ("lower", "q()")}
     assert named == {"name": "mine summaries"}

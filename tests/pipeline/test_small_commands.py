@@ -1,6 +1,7 @@
 """Commands and helpers around the stages, by themselves: the cache's hashes, arguments of stages, mirrors, what reports show."""
 
 import hashlib
+import importlib
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,7 +62,9 @@ def asked(monkeypatch):
 
 def test_a_stage_takes_its_names_home_and_system(asked, capsys):
     assert stages.main(["corpus", "wiki", "--home", "there", "--only", "one"]) == 0
-    assert asked == ["kept", "tracked", ("there", "one", "wiki")]
+    assert stages.main(["corpus", "wiki"]) == 0
+    steps = ["kept", "tracked"]
+    assert asked == [*steps, ("there", "one", "wiki"), *steps, ("", None, "wiki")]
     for names in ([], ["wiki", "more"]):
         assert stages.main(["corpus", *names]) == 2
         assert capsys.readouterr().err == f"longform: corpus takes NAME, got {names}\n"
@@ -89,6 +92,7 @@ def test_nothing_is_mirrored_where_it_is_disabled_or_not_installed(monkeypatch, 
 
 
 def test_a_training_is_mirrored_by_name_and_group_under_its_scale(monkeypatch, tmp_path):
+    importlib.import_module("pytorch_lightning.loggers")  # which sets variables of its own
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "environ", variables := {})
     monkeypatch.setattr(tracking, "find_spec", lambda name: name)
@@ -200,6 +204,63 @@ def test_shuffles_that_an_entry_names_are_drawn_for_its_question(monkeypatch):
     assert score_entries._orders_preferred(entry, inputs, "wiki", "wiki") == ["record"]
     tasks = [ShuffleTask("block", (2,)), ShuffleTask("window", (3,))]
     assert asked == [({"grid": "metric"}, ["u"], tasks, {"train": ["t"]})]
+
+
+def test_permutations_of_a_corpus_are_told_apart_within_the_entrys_tolerance(monkeypatch):
+    """A metric learns them where training texts have some, too, of the corpus that is judged."""
+    from types import SimpleNamespace
+
+    from longform.documents import Chain
+    from longform.text.permutations import permuted_documents
+    from longform_lab import score_entries
+
+    asked = []
+    monkeypatch.setattr(
+        score_entries, "order_discrimination", lambda *given, **named: asked.append((given, named))
+    )
+    entry = SimpleNamespace(placed=SimpleNamespace(tasks=None, tolerance=0.25), name="grid_wiki")
+    texts, plain, pairs = (
+        [Chain(name, split, ("a", "b")) for name in names]
+        for split, names in (("test", ["u", "u/block_1/0"]), ("train", ["t"]), ("train", ["t", "t/block_1/0"]))
+    )  # fmt: skip
+
+    def fitted(units):
+        return "fitted", units
+
+    test = permuted_documents(texts)
+    for train, corpus, scorer, learnt in (
+        (plain, "wiki", ("fitted", plain), []), (pairs, "wiki", "metric", permuted_documents(pairs)),
+        (pairs, "other", ("fitted", pairs), []),
+    ):  # fmt: skip
+        inputs = SimpleNamespace(metric="metric", train=train, test=texts, fitted=fitted)
+        score_entries._orders_preferred(entry, inputs, "wiki", corpus)
+        assert asked.pop() == (
+            ({"grid_wiki": scorer}, test), {"train": learnt, "tolerance": 0.25}
+        )  # fmt: skip
+
+
+def test_values_of_texts_are_those_of_a_metric_that_learns_from_originals(monkeypatch):
+    from types import SimpleNamespace
+
+    from longform_lab import score_entries
+
+    train = [SimpleNamespace(unit_id=name) for name in ("t", "t/block_1/0", "s")]
+    texts = [SimpleNamespace(unit_id=name) for name in ("a", "b", "c")]
+    learnt, scored = [], []
+    inputs = SimpleNamespace(
+        train=train, texts=texts, fitted=lambda units: learnt.extend(units) or SimpleNamespace(better="lower")
+    )  # fmt: skip
+    values = [1.5, float("nan"), float("-inf")]
+    monkeypatch.setattr(
+        score_entries, "unit_scores", lambda *given: scored.append(given[1]) or values
+    )
+    monkeypatch.setattr(score_entries, "signature", lambda metric: "signed")
+    made = score_entries._values_of_texts(SimpleNamespace(critic="c", name="n"), inputs)
+    assert learnt == [train[0], train[2]] and scored == [texts]
+    details = {"unit_ids": ["a", "b", "c"], "values": [1.5, None, None]}
+    assert made == Record(
+        "c", "text_values", task="n", better="lower", signature="signed", units=1, excluded=2, details=details
+    )  # fmt: skip
 
 
 def test_pages_are_cut_by_the_splitter_that_is_asked_for(monkeypatch, tmp_path):

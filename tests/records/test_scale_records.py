@@ -184,10 +184,18 @@ def test_full_records_of_a_scale_come_back_from_history(repository, tmp_path, mo
     assert "is there already" in said and "has no full records" in said and "--unshallow" in said
 
 
-def test_names_of_other_scripts_stay_readable_in_a_packed_file(tmp_path):
+def test_names_of_other_scripts_stay_readable_in_a_file_packed_the_smallest(tmp_path, monkeypatch):
+    plain, presets = lzma.compress, []
+
+    def compress(content, preset):
+        presets.append(preset)
+        return plain(content, preset=0)
+
+    monkeypatch.setattr(lzma, "compress", compress)
     record = {"critic": "c", "metric": "ngram_attribution", "details": {"rare": [["Málaga", "村"]]}}
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores" / "a.json").write_text(json.dumps([record]), encoding="utf-8")
     packed = tmp_path / "records.csv.xz"
     write_scale_records(tmp_path / "scores", packed)
     assert '[[""Málaga"",""村""]]' in lzma.decompress(packed.read_bytes()).decode()
+    assert presets == [9 | lzma.PRESET_EXTREME]

@@ -91,4 +91,6 @@ def test_records_may_be_taken_on_the_log_scale():
         (math.log(2), math.log(0.5), math.log(4))
     )
     refuses("^0 has no logarithm", Estimate(0.0).log)
+    twice = [Record(name, "m", value=1.0, seed=1) for name in ("first", "second")]
+    refuses("^two records of first m are the same", estimates.of_records, twice)
     assert Estimate(1.0, -1.0, 2.0).log().low == pytest.approx(math.log(1e-300))

@@ -153,7 +153,8 @@ def test_verify_shows_gold_and_finishes_no_item(visitor, store):
     ).text
     assert "Gold: method" in page and page.count('class="right"') == 2
     assert visitor.item() == item and not store.answers()[0]["last"]
-    visitor.post("/draft", {"item": visitor.place(item), "section_1": "result"})
+    kept = visitor.post("/draft", {"item": visitor.place(item), "section_1": "result"})
+    assert (kept.status_code, kept.json()) == (200, {"kept": True})
     assert "Gold: method" in visitor.page()
     visitor.answer(item)
     assert [one["last"] for one in store.answers()] == [False, True] and visitor.item() != item

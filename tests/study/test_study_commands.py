@@ -44,6 +44,7 @@ def write_csv(path, held):
 
 def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     path = write_csv(tmp_path / "e.csv", rows())
+    (tmp_path / "a").mkdir()
     assert main(["analyse", str(path), "--out", str(tmp_path / "a")]) == 0
     said = capsys.readouterr().out
     assert "set aside by the attention checks, with every answer: lazy" in said

@@ -157,7 +157,7 @@ def _place_ends(tokens: Sequence[str], at: int) -> list[int]:
     """
     ends = []
     while at < len(tokens):
-        if tokens[at] in PREFIXES and tokens[at + 1 : at + 2] and tokens[at + 1] in PLACES:
+        if tokens[at] in PREFIXES and at + 1 < len(tokens) and tokens[at + 1] in PLACES:
             ends.append(at + 2)
         if tokens[at] not in PLACES:
             break
