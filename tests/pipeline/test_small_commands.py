@@ -206,7 +206,7 @@ def test_shuffles_that_an_entry_names_are_drawn_for_its_question(monkeypatch):
     assert asked == [({"grid": "metric"}, ["u"], tasks, {"train": ["t"]})]
 
 
-def test_permutations_of_a_corpus_are_told_apart_within_the_entrys_tolerance(monkeypatch):
+def test_permutations_are_told_apart_within_the_entrys_tolerance(monkeypatch):
     """A metric learns them where training texts have some, too, of the corpus that is judged."""
     from types import SimpleNamespace
 
@@ -239,7 +239,7 @@ def test_permutations_of_a_corpus_are_told_apart_within_the_entrys_tolerance(mon
         )  # fmt: skip
 
 
-def test_values_of_texts_are_those_of_a_metric_that_learns_from_originals(monkeypatch):
+def test_values_of_texts_are_of_a_metric_that_learns_from_originals(monkeypatch):
     from types import SimpleNamespace
 
     from longform_lab import score_entries

@@ -184,7 +184,7 @@ def test_full_records_of_a_scale_come_back_from_history(repository, tmp_path, mo
     assert "is there already" in said and "has no full records" in said and "--unshallow" in said
 
 
-def test_names_of_other_scripts_stay_readable_in_a_file_packed_the_smallest(tmp_path, monkeypatch):
+def test_names_of_other_scripts_stay_readable_in_a_small_file(tmp_path, monkeypatch):
     plain, presets = lzma.compress, []
 
     def compress(content, preset):
