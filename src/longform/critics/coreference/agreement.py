@@ -96,7 +96,7 @@ def muc(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
 
 def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
     """How many links the other side keeps, and how many the keys have: mentions less one each."""
-    # A key whose mentions lie in c clusters there keeps so many mentions less c.
+    # A key with m mentions in c clusters of the other side keeps m - c.
     links_kept = 0
     for numbers in _clusters_of(keys, others):
         links_kept += len(numbers) - len(set(numbers))

@@ -217,8 +217,8 @@ def _person_tags(heads: Sequence[_Head]) -> dict[Span, str]:
 def _head_span(text: str, mention: Mention) -> Span:
     """The half-open characters in ``text`` of a mention's head word.
 
-    The head begins at ``mention.root``, the resolver's syntactic root, or without one where
-    :func:`root_offset` finds it, and ends with that word.
+    It begins at ``mention.root`` if the resolver has found one, else where :func:`root_offset`
+    says, and ends with that word.
     """
     # A person's pronoun ends with the mention: of "he's" the word pattern would take all.
     if text[mention.start : mention.end] in PERSON_PRONOUNS:

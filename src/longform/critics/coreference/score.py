@@ -334,10 +334,10 @@ class _NgramScores(
         )
 
     def _counts_by_order(self, keys: np.ndarray) -> list[NgramCounts]:
-        """Counts of the n-grams of each order from 1 up, of which Kneser-Ney is made.
+        """Counts of the n-grams of each order from 1 up.
 
-        The highest order counts occurrences. A lower one counts the different symbols before an
-        n-gram, unless ``raw``.
+        Those of the highest order are occurrences, and all are if ``raw``; else a lower order
+        counts the different symbols before an n-gram.
 
         Args:
             keys: of all windows, (tokens,).
