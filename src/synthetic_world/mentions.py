@@ -233,7 +233,7 @@ def _person(
     present = list(dict.fromkeys(person for _, person in window if person >= 0))
     if local < len(present):
         return present[local]
-    absent = []
+    absent = []  # of this gender, met before the window; the first one met leads
     for person, gender in enumerate(genders):
         if gender == tag and person not in present:
             absent.append(person)

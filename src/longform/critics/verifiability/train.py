@@ -357,7 +357,9 @@ def brought_entailment(folder: Path) -> Entailment:
 
 
 def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
-    """Which column of the model's output is which label.
+    """The column of each of ``LABELS`` in the model's output; None for one that it lacks.
+
+    A model of two labels says "not supported" or "supported", and never refuted.
 
     Raises ConfigError: labels that are neither two nor named like the three.
     """
