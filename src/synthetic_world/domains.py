@@ -122,9 +122,9 @@ class TopicPrior:
         return full / full.sum(axis=1, keepdims=True)
 
     def assign(self, logits: np.ndarray, rng: np.random.Generator) -> list[int]:
-        """One topic per row of logits."""
+        """Draw the index of a topic for each row of logits, (rows, topics - 1)."""
         cumulative = np.cumsum(self.weights(logits), axis=1)
-        cumulative[:, -1] = 1.0
+        cumulative[:, -1] = 1.0  # which rounding may have missed
         return np.argmax(rng.random((len(logits), 1)) < cumulative, axis=1).tolist()
 
     def latent_nll(self) -> float:
@@ -137,14 +137,15 @@ class TopicPrior:
         return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * log_determinant
 
     def expected_variance_estimate(self) -> float:
-        r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4).
+        r"""Expected estimate of $\sigma_m^2$ by sheng2024's printed formula (section 4).
 
-        $n\sigma_m^2/2$, as of each $\lVert s_i - \mu_i \rVert^2 / (2 v_i)$.
+        It is $n \sigma_m^2 / 2$ for n dimensions, since the formula's terms are
+        $\lVert s_i - \mu_i \rVert^2 / (2 v_i)$.
         """
         return 0.5 * (self.topics - 1) * self.sigma_m2
 
     def expected_bridge_score(self, sentences: Sequence[int]) -> float:
-        r"""Expected mean BBScore (lower is more coherent) of gold paths with these sentence counts.
+        r"""Expected mean BBScore (lower is more coherent) of true paths with these sentence counts.
 
         With $\hat\sigma^2$ at its expectation the mean of $\beta_i/\hat\sigma^2$ is one; the sum
         inside the absolute value is taken as positive, which holds when the mean of $\log(2\pi v_i

@@ -178,7 +178,7 @@ class Products:
         self.norms = np.diagonal(self._gram)[orders]
 
     def of(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Products of sentences, given by their indices."""
+        """Inner products of sentences by their indices, in the shape that both broadcast to."""
         return self._gram.ravel().take(first * len(self._gram) + second)
 
     def lagged(self, lag: int) -> np.ndarray:

@@ -33,7 +33,7 @@ def entities(sentence: str) -> int:
 
 
 def conjunctions(sentence: str) -> int:
-    """Coordinating words and the conjuncts that they join."""
+    """How many coordinating words and conjuncts: each such word counts with the one behind it."""
     return 2 * sum(word.lower() in COORDINATORS for word in _WORD.findall(sentence))
 
 
