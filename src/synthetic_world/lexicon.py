@@ -164,6 +164,7 @@ def _whole_counts(exact: np.ndarray) -> np.ndarray:
 
 
 def _zipf(count: int) -> np.ndarray:
+    """Probabilities of so many words by rank r from 1, as r^-ZIPF_EXPONENT, float64 (count,)."""
     weights = np.arange(1, count + 1, dtype=float) ** -ZIPF_EXPONENT
     return weights / weights.sum()
 
