@@ -369,9 +369,18 @@ def markdown_table(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
 ) -> str:
     """Markdown of a caption, a table (``header`` over ``rows``) and a list of notes."""
-    lines = [f"**{caption}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
+    lines = [f"**{caption}**", "", _line(header), "|---" * len(header) + "|"]
+    lines += map(_line, rows)
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)]).rstrip() + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    """A line of a Markdown table; a bar or a line break inside a cell would end the cell."""
+    return f"| {' | '.join(map(_one_cell, cells))} |"
+
+
+def _one_cell(text: str) -> str:
+    return " ".join(text.splitlines()).replace("|", "∣")
 
 
 def _word(value: Any) -> str:
@@ -380,7 +389,7 @@ def _word(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return short(value)
-    return " ".join(str(value).split()).replace("|", "∣")
+    return " ".join(str(value).split())
 
 
 def _plain(value: Any) -> Any:

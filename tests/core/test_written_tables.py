@@ -89,6 +89,13 @@ def test_a_table_without_notes_ends_with_its_last_row():
     )
 
 
+def test_a_bar_or_a_line_break_in_a_name_ends_no_cell():
+    cells = [Cell("KL(q | p)", "a|b", 1.0), Cell("two\nlines", "a|b", 2.0)]
+    assert Table("C", cells).markdown().splitlines()[2:] == [
+        "|  | a∣b |", "|---|---|", "| KL(q ∣ p) | 1.00 |", "| two lines | 2.00 |",
+    ]  # fmt: skip
+
+
 def test_the_csv_of_a_table_has_every_cell_to_nine_digits(tmp_path):
     Table("C", [CELLS[0], CELLS[3], Cell("r", "c", 1 / 3, why="two\nlines")]).save(tmp_path, "t")
     assert (tmp_path / "t.csv").read_text() == (

@@ -124,8 +124,8 @@ class BigramCritic(_MarkovScores):
         valid = [unit for unit in real if unit.valid]
         if not valid:
             raise InputError(
-                f"bigram critic: got {len(real)} real chains, 0 valid; "
-                "one is needed, check the reader"
+                f"bigram critic: none of {len(real)} real texts gave a valid chain; "
+                "section order is read from titled sections, which plain strings do not have"
             )
         # 1. Names in order of appearance, then the begin and end symbols.
         names = _names_in(valid)
