@@ -395,6 +395,7 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
     Args:
         symbols: the mention chain; a person is first mentioned by a gender (MALE, ...), not by a
             pronoun, and persons are numbered by first mention.
+        index, draws: of the document.
 
     Returns:
         Persons by number.

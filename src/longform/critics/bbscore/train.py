@@ -152,6 +152,7 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
 
     Args:
         anchors: rows of the last sentences, (batch,).
+        sentences: those of all documents.
         draws: two random numbers in [0, 1) a triplet, (batch, 2).
 
     Returns:

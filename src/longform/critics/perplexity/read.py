@@ -58,7 +58,8 @@ def read(
     log-probability is that of its end, unless the tokenizer has no end token.
 
     Args:
-        documents: the texts, of any splits.
+        documents: the texts.
+        splits: whose documents are read.
         reader: folder of a causal language model.
         name: of the stage, for messages.
         titles: whether titles of sections are part of the text.

@@ -20,6 +20,7 @@ def fitted_model(documents: Sequence[Document], topics: int, seed: int) -> Topic
     """Fit a topic model to all of some real texts.
 
     Args:
+        documents: the texts.
         topics: how many; 0 for ``TOPICS``, or as many as the texts allow.
         seed: of its start.
 

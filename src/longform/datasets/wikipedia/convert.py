@@ -337,7 +337,7 @@ def _output(
         source: the input.
         target: the unit.
         options: parameters of the template.
-        places: digits after the point, where the template names them.
+        decimals: digits after the point, where the template names them.
     """
     if target.code in _COMPOSITE_OUTPUT:
         return _two_units(source, target, options)
@@ -382,7 +382,7 @@ def _precisions(
         target: the unit of the outputs.
         outputs: values in it.
         options: parameters of the template.
-        places: digits after the point, where the template names them.
+        decimals: digits after the point, where the template names them.
     """
     if re.fullmatch(r"[1-9]\d?", options.get("sigfig", "")):
         digits = int(options["sigfig"])
