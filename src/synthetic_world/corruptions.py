@@ -321,6 +321,9 @@ OF_SECTIONS: Mapping[str, Callable[[int], range]] = {
 }
 
 
+# -- whether sentence j of section i can be corrupted, for ``OF_SENTENCES`` --
+
+
 def _has_pronoun(article: Article, i: int, j: int, sentence: Sentence) -> bool:
     return any(mention.tag not in GENDERS for mention in sentence.mentions)
 
@@ -330,6 +333,7 @@ def _has_newcomer(article: Article, i: int, j: int, sentence: Sentence) -> bool:
 
 
 def _has_words_in_second_half(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    # ``path`` has a row for each sentence of the article.
     return bool(sentence.words) and 2 * _number(article, i, j) >= len(article.path)
 
 

@@ -202,11 +202,13 @@ def _is_said(page: Page, word: str) -> bool:
 
 
 def _year(page: Page) -> str:
+    """Draw a year of the page's time, and note it for ``{year2}``, a later one."""
     page.year = page.draws.integer(*page.years)
     return str(page.year)
 
 
 def _any(words: Sequence[str], shape: Callable[[str], str] = str) -> Callable[[Page], str]:
+    """Make the function that fills a slot with any of some words, all alike probable."""
     return lambda page: shape(page.draws.pick(words))
 
 

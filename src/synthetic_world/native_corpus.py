@@ -157,6 +157,7 @@ def _section_head(title: str, article: Article, draws: Draws) -> str:
 
 
 def _infobox(article: Article) -> str:
+    """The template at the head of a page, which lists its facts and is not to be read."""
     facts = "\n".join(f"| {name} = {value}" for name, value in article.facts.items())
     values = {"kind": article.kind, "title": article.title, "facts": facts}
     return table("wiki_markup")["infobox"] % values

@@ -47,6 +47,7 @@ class DerivableShare(
     """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
 
     def part_values(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
+        """1 for each sentence that the world can have written, else 0, (sentences,)."""
         return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:
@@ -78,6 +79,7 @@ class FollowedShare(
     """
 
     def part_values(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
+        """How many words of each sentence, from the first on, begin one of the world."""
         return [unit.followed.astype(np.float64) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:
