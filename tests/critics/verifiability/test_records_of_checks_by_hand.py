@@ -1,0 +1,339 @@
+"""Whole records, tables and files of checked generations, worked out by hand."""
+
+import math
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from longform.critics.verifiability import checks, reliability
+from longform.critics.verifiability.checker import Checker, PageIndex
+from longform.datasets.fever import PageFile
+from longform.evaluation import verified_texts
+from longform.results import Record
+from longform.statistics.estimates import Estimate
+from longform.statistics.random_streams import generator
+from longform.text.rendering import TokenText
+
+S, R, N = checks.LABELS
+NAN = math.nan
+
+
+def text_of(name, labels):
+    evidence = [
+        frozenset({("p", i)}) if label != N else frozenset() for i, label in enumerate(labels)
+    ]
+    return checks.CheckedText(name, "test", tuple(labels), tuple(evidence))
+
+
+def generation(name, labels, truth=None, *, setting="beam", page="p", about=(1, 2, 0), **columns):
+    table = np.zeros((len(labels), len(checks.SENTENCE_COLUMNS)))
+    table[:, checks.SENTENCE_COLUMNS.index("same_as")] = range(len(labels))
+    for column, values in columns.items():
+        table[:, checks.SENTENCE_COLUMNS.index(column)] = values
+    tokens = TokenText(name, "test", np.array([1, 2]), np.array([3]))
+    known = None if truth is None else text_of(name, truth)
+    texts = tuple(f"{name}{i}" for i in range(len(labels)))
+    lines = tuple("" if label == N else f"line {i}" for i, label in enumerate(labels))
+    return checks.CheckedGeneration(
+        name, "test", setting, page, text_of(name, labels), known, tokens, table,
+        np.array(about, dtype=float), texts, lines,
+    )  # fmt: skip
+
+
+UNITS = [
+    generation("a", [S, S, R, N, S], [S, R, R, N, N], found=[1, 0, NAN, 1, NAN], nats=[1, 2, 3, 4, 5]),
+    generation("b", []),
+    generation("c", [N, R], [S, N], page="q", found=[NAN, 1], same_as=[0, 0], nats=[7, 9]),
+]  # fmt: skip
+
+
+def plain(unit):
+    """A generation as lists, dtypes and nan told."""
+    return repr([
+        replace(unit, tokens=None, sentences=None, about=None),
+        *((array.tolist(), array.dtype) for array in (
+            unit.tokens.tokens, unit.tokens.reference, unit.sentences, unit.about
+        )),
+        (unit.tokens.unit_id, unit.tokens.split),
+    ])  # fmt: skip
+
+
+def test_generations_come_back_whole_from_predictions():
+    known = [UNITS[0], UNITS[2]]
+    for units in (known, UNITS, []):
+        packed = checks.generations_to_predictions(units)
+        truths = units == known or not units
+        assert ("true_label" in packed.arrays) == truths
+        found = checks.generations_from_predictions(packed)
+        wanted = units if truths else [replace(unit, truth=None) for unit in units]
+        assert list(map(plain, found)) == list(map(plain, wanted))
+    kinds = {name: (array.shape, array.dtype.char) for name, array in packed.arrays.items()}
+    assert kinds == {
+        **{f"{known}label": ((0,), "b") for known in ("", "true_")},
+        **{f"{known}evidence": ((0,), "U") for known in ("", "true_")},
+        **{f"{known}label_names": ((3,), "U") for known in ("", "true_")},
+        "token": ((0,), "l"), "reference": ((0,), "l"), "setting": ((0,), "U"), "page": ((0,), "U"),
+        "sentence": ((0, 14), "d"), "claim": ((0,), "U"), "line": ((0,), "U"), "about": ((0, 3), "d"),
+        **{f"{name}_lengths": ((0,), "l") for name in (
+            "label", "evidence", "true_label", "true_evidence", "token", "reference", "sentence",
+            "claim", "line",
+        )},
+    }  # fmt: skip
+
+
+def test_a_row_counts_labels_by_truth_and_the_evidence_that_was_found():
+    statistics = reliability.CheckerAccuracy().sufficient_statistics(UNITS)
+    assert statistics.unit_ids == ("a", "b", "c")
+    assert statistics.columns == (
+        *(f"{true} as {given}" for true in (S, R, N) for given in (S, R, N)),
+        "evidence_found", "evidence_known", "excluded",
+    )  # fmt: skip
+    assert statistics.values.tolist() == [
+        [1, 0, 0, 1, 1, 0, 1, 0, 1, 2, 3, 0],
+        [0] * 11 + [1],
+        [0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0],
+    ]
+    untold = [generation("d", [S]), replace(UNITS[0], checks=text_of("a", []))]
+    statistics = reliability.CheckerAccuracy().sufficient_statistics(untold)
+    assert statistics.values.tolist() == [[0] * 11 + [1]] * 2
+
+
+def test_accuracy_is_recorded_by_page_with_what_was_found(monkeypatch):
+    asked = []
+
+    def estimate(critic, statistics, rng, resamples):
+        asked.append((critic, statistics.unit_ids, rng.bit_generator.state, resamples))
+        return Estimate(critic.score_of(statistics), 0.25, 0.5, 7, 8, "s")
+
+    monkeypatch.setattr(reliability, "estimate", estimate)
+    found = reliability.accuracy_records(UNITS)
+    details = {
+        "retrieved": 3 / 4, "majority": 3 / 7,
+        "confusion": dict(zip(reliability.PAIRS, [1, 0, 1, 1, 1, 0, 1, 1, 1], strict=True)),
+    }  # fmt: skip
+    values = {
+        ("accuracy", ""): 3 / 7,
+        ("precision", S): 1 / 3, ("recall", S): 1 / 2, ("precision", R): 1 / 2,
+        ("recall", R): 1 / 2, ("precision", N): 1 / 2, ("recall", N): 1 / 3,
+    }  # fmt: skip
+    assert found == [
+        Record(
+            "verifiability", f"checker_{kind}", task=label, value=value, low=0.25, high=0.5, units=7,
+            excluded=8, better="higher", signature="s", details={} if label else details,
+        )
+        for (kind, label), value in values.items()
+    ]  # fmt: skip
+    measures = [f"{kind} of {label}" if label else kind for kind, label in values]
+    assert asked == [
+        (reliability.CheckerAccuracy(measure), ("p", "q"),
+         generator("checker accuracy", measure).bit_generator.state, 500)
+        for measure in measures
+    ]  # fmt: skip
+
+
+def test_corrected_support_is_recorded_by_page_with_its_draws():
+    known = [
+        generation("k", [S, R, N, S, S], [S, R, N, S, S], page="k"),
+        generation("m", [S, S, R, N], [S, R, R, N], page="m"),
+        generation("h", [S], [N], setting="human"),
+    ]
+    units = [
+        generation("a", [S, S, S, R, N, S], [S, N, N, N, N, S]),
+        generation("b", [R], [R], page="q"),
+        generation("c", [S, N], setting="top_k"),
+    ]
+    confusions = np.array([[[3, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0, 0], [1, 1, 0], [0, 0, 1]]])
+    found = reliability.corrected_records(units, known, "by_claims", resamples=40)
+
+    def corrected(counts, confusion):
+        given = counts[:3] / counts[:3].sum()
+        shares = np.linalg.solve((confusion / confusion.sum(1, keepdims=True)).T, given)
+        return shares[0] * counts[:3].sum() / (5 * counts[3])
+
+    wanted = []
+    for decoder, counts, true in (
+        ("beam", np.array([[3, 1, 1, 1], [0, 1, 0, 1]]), 1 / 10),
+        ("top_k", np.array([[1, 0, 1, 1]]), None),
+    ):
+        rng = generator("corrected", decoder)
+        draws = []
+        for _ in range(40):
+            own = counts[rng.integers(0, len(counts), len(counts))].sum(0)
+            draws.append(corrected(own, confusions[rng.integers(0, 2, 2)].sum(0)))
+        draws = np.sort(draws)
+        given = counts[:, 0].sum() / (5 * len(counts))
+        wanted.append(Record(
+            "verifiability", "SPG", system=decoder, variant="by_claims", better="higher",
+            signature="CorrectedSupports", value=corrected(counts.sum(0), confusions.sum(0)),
+            low=draws[0], high=draws[38], units=len(counts),
+            details={"given": given, "true": true, "unknown_labels": []},
+        ))  # fmt: skip
+    for made, record in zip(found, wanted, strict=True):
+        numbers = ("value", "low", "high")
+        assert [getattr(made, name) for name in numbers] == pytest.approx(
+            [max(getattr(record, name), 0) for name in numbers], abs=1e-5
+        )
+        assert replace(made, value=0, low=0, high=0) == replace(record, value=0, low=0, high=0)
+
+
+def test_the_sheet_has_every_sentence_of_the_drawn_prefixes():
+    units = [
+        generation("a", [S, N], setting="beam", same_as=[0, 0]),
+        generation("b", [R], setting="greedy"),
+        generation("c", [S], setting="beam", page="q"),
+        generation("d", [S], setting="beam", about=(1, 2, 1)),
+        generation("e", [S], setting="sampled"),
+    ]
+    record = reliability.sheet_record(units, 1, ("greedy", "beam", "top_k"))
+    page = ["p", "q"][generator("annotation sheet").permutation(2)[0]]
+    keys = [
+        ("beam", "p", "a", 0),
+        ("beam", "p", "a", 1),
+        ("greedy", "p", "b", 0),
+        ("beam", "q", "c", 0),
+    ]
+    keys = [key for key in keys if key[1] == page]
+    order = generator("annotation sheet", "order").permutation(len(keys))
+    lines = {("a", 0): "line 0", ("a", 1): "", ("b", 0): "line 0", ("c", 0): "line 0"}
+    rows = [(keys[i], lines[keys[i][2:]]) for i in order]
+    evidence = list(dict.fromkeys(line for _, line in rows))
+    names = ("decoder", "page", "generation", "sentence")
+    items = [
+        {"item": f"s0000{number}", "claim": f"{key[2]}{key[3]}", "evidence": evidence.index(line),
+         "key": dict(zip(names, key, strict=True))}
+        for number, (key, line) in enumerate(rows)
+    ]  # fmt: skip
+    assert asdict(record) == asdict(Record(
+        "verifiability", "exact_repeats", value=1 / 6, units=5, better="lower",
+        signature="sentences equal to an earlier one of the text", details={
+            "items": items, "evidence": evidence, "prefixes": 1,
+            "exact_repeats": {"greedy": 0.0, "beam": 1 / 3, "top_k": record.details["exact_repeats"]["top_k"]},
+        },
+    ))  # fmt: skip
+    assert math.isnan(record.details["exact_repeats"]["top_k"])
+    assert len(reliability.sheet_record(units, 2, ("beam",)).details["items"]) == 3
+
+
+def test_a_judge_sees_the_line_and_what_the_text_said_before():
+    key = {"decoder": "beam", "page": "p"}
+    items = [
+        {"item": f"s{i}", "claim": claim, "evidence": line, "key": {**key, "generation": name, "sentence": place}}
+        for i, (claim, line, name, place) in enumerate(
+            [("third", 1, "a", 2), ("first", 0, "a", 0), ("alone", 1, "b", 0), ("second", 0, "a", 1)]
+        )
+    ]  # fmt: skip
+    assert reliability.judges_see({"items": items, "evidence": ["", "It is."]}) == [
+        ("s0", "third", "It is. Said before: first second"),
+        ("s1", "first", "No page was found."),
+        ("s2", "alone", "It is."),
+        ("s3", "second", "No page was found. Said before: first"),
+    ]
+
+
+def test_a_decoder_has_a_record_of_each_measure_and_correlation(monkeypatch):
+    asked = []
+
+    def estimate(critic, statistics, rng, resamples):
+        asked.append((statistics.unit_ids, rng.bit_generator.state, resamples))
+        return Estimate(critic.score_of(statistics), 0.25, 0.5, 99, 8, "s")
+
+    measures = {
+        "SPG": verified_texts.MEASURES["SPG"], "true_SPV": verified_texts.MEASURES["true_SPV"],
+        "nats_per_token": verified_texts.MEASURES["nats_per_token"],
+    }  # fmt: skip
+    monkeypatch.setattr(verified_texts, "estimate", estimate)
+    monkeypatch.setattr(verified_texts, "MEASURES", measures)
+
+    def correlations(chosen, resamples):
+        asked.append(([unit.unit_id for unit in chosen], resamples))
+        return {"a-b-supported": {"value": 0.5, "units": 3}, "nats-verified": {"low": 0.25}}
+
+    monkeypatch.setattr(verified_texts, "correlations", correlations)
+    units = [UNITS[0], replace(UNITS[2], page="p"), replace(UNITS[1], setting="top_k")]
+    found = verified_texts.decoder_records(units, ["beam"])
+    about = {"critic": "verifiability", "low": 0.25, "high": 0.5, "excluded": 8, "signature": "s",
+             "details": {"pages": 1}}  # fmt: skip
+    rows = [
+        Record(metric="SPG", system="beam", value=3 / 10, units=2, better="higher", **about),
+        Record(metric="SPV", system="beam", variant="gold", value=3 / 4, units=2, better="higher", **about),
+        Record(metric="nats_per_token", system="beam", value=31 / 7, units=2, better="reference_matched", **about),
+        Record(metric="SPG", system="top_k", value=0.0, units=1, better="higher", **about),
+        Record(metric="nats_per_token", system="top_k", value=NAN, units=0, better="reference_matched", **about),
+    ]  # fmt: skip
+    rows[1] = replace(rows[1], value=(1 / 3 + 1) / 2)
+    rows += [
+        Record("verifiability", "correlation", task="a-b", variant="supported", value=0.5, units=3),
+        Record("verifiability", "correlation", task="nats", variant="verified", low=0.25),
+    ]
+    assert repr(found) == repr(rows)
+    names = [("beam", "SPG"), ("beam", "true_SPV"), ("beam", "nats_per_token"), ("top_k", "SPG"), ("top_k", "nats_per_token")]  # fmt: skip
+    assert asked == [
+        *((("p",), generator("decoder table", *name).bit_generator.state, 500) for name in names),
+        (["a", "c"], 500),
+    ]
+    assert verified_texts.decoder_records(units, ["human"])[-1].metric == "nats_per_token"
+
+
+def test_each_measure_of_a_sentence_is_correlated_with_each_verdict():
+    found = verified_texts.correlations(UNITS, 12)
+    nats = [1, 2, 3, 4, 5, 7, 9]
+    traits = ("entities", "linked", "conjunctions", "nats", "tfidf", "words", "prefix_perplexity")
+    assert list(found) == [
+        f"{trait}-{side}" for side in ("supported", "verified") for trait in traits
+    ]
+    for side, hits in {
+        "supported": [1, 1, 0, 0, 1, 0, 0],
+        "verified": [1, 1, 1, 0, 1, 0, 1],
+    }.items():
+        pages = [np.arange(5), np.arange(5, 7)]
+        arguments = np.array(nats, float), np.array(hits, float), pages, 12
+        fields = verified_texts._correlation(f"nats-{side}", *arguments)
+        assert found[f"nats-{side}"] == fields
+        assert fields["value"] == pytest.approx(np.corrcoef(nats, hits)[0, 1])
+        assert found[f"words-{side}"] | {"low": 0, "value": 0, "high": 0} == {
+            "value": 0, "low": 0, "high": 0, "units": 7, "excluded": 0,
+        }  # fmt: skip
+
+
+def test_a_correlation_leaves_out_what_has_no_value_and_draws_pages():
+    values, hits = np.array([1.0, NAN, 3, 2, 5, 5]), np.array([0.0, 1, 1, 0, 1, 0])
+    pages = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
+    found = verified_texts._correlation("n", values, hits, pages, 60)
+    rng = generator("correlation", "n")
+    draws = []
+    for _ in range(60):
+        rows = np.concatenate([pages[i] for i in rng.integers(0, 3, 3)])
+        rows = rows[~np.isnan(values[rows])]
+        if len(rows) > 2 and np.ptp(values[rows]) and np.ptp(hits[rows]):
+            draws.append(np.corrcoef(values[rows], hits[rows])[0, 1])
+    assert 0 < len(draws) < 60
+    low, high = np.quantile(draws, [0.025, 0.975])
+    kept = [0, 2, 3, 4, 5]
+    value = np.corrcoef(values[kept], hits[kept])[0, 1]
+    assert found == {
+        "value": pytest.approx(value), "low": pytest.approx(low), "high": pytest.approx(high),
+        "units": 5, "excluded": 1,
+    }  # fmt: skip
+
+
+def test_a_saved_checker_is_its_pages_its_model_and_its_settings(tmp_path):
+    class Model:
+        def save(self, folder):
+            (folder / "model").write_text("m")
+            return {"size": 2, "mode": "é"}
+
+    pages, folder = tmp_path / "pages", tmp_path / "saved"
+    pages.mkdir()
+    folder.mkdir()
+    for name in (*PageFile.FILES, *PageIndex.FILES):
+        (pages / name).write_text(f"of {name}")
+    source = type("Pages", (), {"folder": pages})()
+    settings = {"sure": 0.5, "retrieval": {"limit": 3}}
+    Checker(source, None, Model(), settings).save(folder)
+    made = {path.name: path.read_text() for path in folder.iterdir()}
+    assert made.pop("checker.json") == (
+        '{\n "mode": "\\u00e9",\n "retrieval": {\n  "limit": 3\n },\n "size": 2,\n "sure": 0.5\n}\n'
+    )
+    assert made.pop("model") == "m"
+    assert made == {name: f"of {name}" for name in (*PageFile.FILES, *PageIndex.FILES)}
