@@ -341,8 +341,7 @@ def _with_the_others(ratings: np.ndarray) -> np.ndarray:
     # for each rater and item, the number of others who rated it, and their mean
     others = seen.sum(axis=0) - seen
     sums = filled.sum(axis=0) - filled
-    without_others = np.full(ratings.shape, np.nan)
-    means = np.divide(sums, others, out=without_others, where=others > 0)
+    means = sums / np.maximum(others, 1)
     shared = seen & (others > 0)
     values = []
     for rater, is_shared in enumerate(shared):

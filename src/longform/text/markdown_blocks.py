@@ -39,7 +39,9 @@ def blocks_of(lines: Sequence[str]) -> Blocks:
     kinds = [""] * len(lines)
     headings = []
     for number, token in enumerate(tokens):
-        first, after = token.map or (0, 0)
+        if token.map is None:  # it ends a block
+            continue
+        first, after = token.map
         kind = _KINDS.get(token.type)
         if kind:
             kinds[first:after] = [kind] * (after - first)
