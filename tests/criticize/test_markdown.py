@@ -21,6 +21,7 @@ from longform.text.markdown import sections_in
     ("<!--\n# hidden\n-->\n## A\nx<!-- y --> z\n`<!-- open", [("A", "x z\n`<!-- open")]),
     ("- item\n---\nx\n\n> said\n---\n\n| a |\n| - |\n| b |\n---\n", [(None, "- item\n---\nx\n\n> said\n---\n\n| a |\n| - |\n| b |\n---\n")]),
     ("Second <!-- a\nb --> line, <!-- c -->\tthen<!-- d --> more.", [(None, "Second line, then more.")]),
+    ("# A <!-- `<!--` b\nx\n# B &lt;!-- c\n> <!-- y\n\n# C", [("A <!-- `<!--` b", "x"), ("B &lt;!-- c", "> <!-- y"), ("C", "")]),
     ("## A\n```\n<!-- code\n```\n## B\n-->", [("A", "```\n<!-- code\n```"), ("B", "-->")]),
 ])  # fmt: skip
 def test_headings_are_those_that_a_reader_sees(text, sections):

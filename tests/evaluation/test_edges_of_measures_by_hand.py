@@ -12,7 +12,7 @@ from longform.evaluation import human_ratings as ratings
 from longform.evaluation import human_vs_machine as sides
 from longform.evaluation import order_discrimination as orders
 from longform.evaluation.human_study import Effect
-from longform.evaluation.measurements import Measurement, paired_difference
+from longform.evaluation.measurements import Measurement, mean_of_trainings, paired_difference
 from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.results import Record
 from longform.statistics.intervals import wilson
@@ -49,7 +49,8 @@ def test_a_resample_is_constant_where_the_values_that_it_takes_are_one():
 
 
 def test_agreement_is_that_of_raters_who_share_items_and_its_interval_of_items():
-    table = np.array([[1.0, 2, 3, 5, NAN], [2.0, 1, 4, NAN, NAN], [1.0, 3, 2, 4, 7]])
+    table = np.random.default_rng(1).standard_normal((3, 9))
+    table[0, 4] = table[1, 3:5] = NAN
 
     def mean(columns):
         taken = table[:, columns]
@@ -64,12 +65,12 @@ def test_agreement_is_that_of_raters_who_share_items_and_its_interval_of_items()
         return values
 
     draws = np.random.default_rng(4)
-    means = [np.array(mean(draws.integers(0, 5, 5))) for _ in range(40)]
+    means = [np.array(mean(draws.integers(0, 9, 9))) for _ in range(8)]
     kept = [values[~np.isnan(values)].mean() for values in means if not np.isnan(values).all()]
-    low, high = np.quantile(kept, [0.025, 0.975], method="inverted_cdf")
-    found = agreement.leave_one_out(table, np.random.default_rng(4), 40)
+    low, *_, high = sorted(kept)
+    found = agreement.leave_one_out(table, np.random.default_rng(4), 8)
     assert (found.value, found.low, found.high) == pytest.approx(
-        (np.mean(mean(range(5))), low, high)
+        (np.mean(mean(range(9))), low, high)
     )
     assert (found.raters, found.excluded) == (3, 0)
 
@@ -230,6 +231,19 @@ def test_a_difference_counts_the_documents_that_were_scored():
     assert (found.value, found.low, found.high) == (0.5, 0.5, 0.5)
     assert (found.units, found.excluded, found.paired, found.better) == (1, 1, True, "higher")
     assert (found.critic, found.metric, found.task, found.p_value) == ("c", "m", "k", 1.0)
+
+
+def test_a_mean_is_blank_where_its_trainings_disagree():
+    documents = Record(
+        "c", "m", value=0.5, low=0.4, high=0.6, reference=0.1, paired=True, signature="s"
+    )
+    each = [
+        Record("c", "m", value=value, reference=reference, paired=paired, signature=signature)
+        for value, reference, paired, signature in ((0.4, 0.1, True, "a"), (0.6, 0.2, None, "b"))
+    ]
+    found = mean_of_trainings(documents, each)
+    assert (found.reference, found.paired, found.signature) == (None, None, "")
+    assert (found.difference, found.p_value, found.value) == (None, None, 0.5)
 
 
 def test_suites_of_one_source_are_pooled_with_as_many_trials_as_texts():

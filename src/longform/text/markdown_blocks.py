@@ -14,7 +14,8 @@ from longform.text.headings import Heading
 
 CODE, HTML = "code", "html"
 _KINDS = {"fence": CODE, "html_block": HTML}  # by type of token
-_COMMENT = re.compile(r"( {0,3})<!--")
+# What the parser takes for no comment; the mark between, of private use, is taken out of titles.
+_COMMENT, _NO_COMMENT = "<!--", "<\ue000!--"
 _FOOTNOTE_TEXT = re.compile(r" {0,3}\[\^[^\]]+\]:")
 
 
@@ -49,6 +50,7 @@ def blocks_of(lines: Sequence[str]) -> Blocks:
         is_heading = token.type == "heading_open" and token.level == 0
         if is_heading and not _FOOTNOTE_TEXT.match(lines[first]):
             title = " ".join(tokens[number + 1].content.split("\n"))
+            title = title.replace(_NO_COMMENT, _COMMENT)
             headings.append(Heading(int(token.tag[1:]), title, first, after))
     return Blocks(kinds[: len(lines)], headings)
 
@@ -62,6 +64,6 @@ def _with_comments_that_end(lines: Sequence[str]) -> list[str]:
     parsed = []
     for number, line in enumerate(lines):
         if number > last_end:
-            line = _COMMENT.sub(r"\1&lt;!--", line, count=1)
+            line = line.replace(_COMMENT, _NO_COMMENT)
         parsed.append(line.replace("\r", " "))
     return parsed

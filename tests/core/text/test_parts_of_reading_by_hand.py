@@ -15,6 +15,7 @@ from longform.text.sentences import _continues
         (["== ==", "a b", "", "== ==", "x"], 2),  # behind no border stands a blank line
         (["== ==", "a b"], 2),
         (["== ==", "== =="], 2),
+        (["== ==", "== ==", "", "== =="], 2),
         (["== =="], 1),
         (["== ==", "a b", "  == ==  ", ""], 3),
     ],
