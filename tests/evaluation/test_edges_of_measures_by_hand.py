@@ -48,7 +48,7 @@ def test_a_resample_is_constant_where_the_values_that_it_takes_are_one():
     assert agreement._is_constant(np.zeros(0), np.zeros((2, 0))).tolist() == [False, False]
 
 
-def test_agreement_is_that_of_raters_who_share_items_and_its_interval_of_items():
+def test_agreement_is_over_raters_and_its_interval_over_items():
     table = np.random.default_rng(1).standard_normal((3, 9))
     table[0, 4] = table[1, 3:5] = NAN
 
@@ -277,7 +277,7 @@ def test_suites_of_one_source_are_pooled_with_as_many_trials_as_texts():
     ]
 
 
-def test_scorers_are_intercorrelated_and_their_difference_takes_complete_texts(monkeypatch):
+def test_two_scorers_are_compared_over_the_texts_that_both_score(monkeypatch):
     x, y = np.array([1.0, 2, 4, 3, NAN, 6]), np.array([2.0, 1, 5, NAN, 1, 5])
     people = np.array([[1.0], [2], [3], [3], [5], [5]])
     clusters = list("bbaacc")
