@@ -41,7 +41,7 @@ def test_random_chains_draw_from_all_symbols_and_keep_what_a_unit_is():
     assert drawn_at_random(unit, "abc", "n") == Chain("u", "test", wanted, valid=False, cut=True)
 
 
-def test_the_true_chain_begins_with_its_first_state_and_is_told_by_settings():
+def test_the_true_chain_begins_with_its_first_state():
     matrix = np.array([[0.25, 0.75], [1.0, 0.0]])
     arrays = {"state_names": np.array(["s0", "s1"]), "state_transitions": matrix}
     made = true_markov(real=Predictions((), (), arrays))
