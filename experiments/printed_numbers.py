@@ -1,11 +1,12 @@
-"""For each printed number of the five papers, the target and the cell that is compared with it.
+"""For each printed number of the five papers, the target whose run compares a number with it.
 
 ``PYTHONPATH=src python experiments/printed_numbers.py`` after ``make rehearse`` writes
 ``experiments/printed_numbers.csv``. The column ``target`` is the variable of ``make paper`` (of
 ``make scale`` for Table 1 of deng2022) whose rehearsal compared a number of ours with the printed
 one; for that Table 1, whose run in git did. A number with a cell that the stand-ins give no value,
-say a chain of mentions that they do not have, belongs to the target that draws its table. The exit
-status is 1 where a number has neither a target nor a reason.
+say a chain of mentions that they do not have, belongs to the target that draws its table. The
+numbers and their cells stand in ``paper_figures/ledger/ledger.csv``, line for line. The exit status
+is 1 where a number has neither a target nor a reason.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from longform_lab.scale_overrides import key_of_scale, parameters
 
 ROOT = Path(__file__).parents[1]
 PATH = Path("experiments") / "printed_numbers.csv"
-COLUMNS = ("paper", "table", "number", "printed", "target", "cell", "compared")
+COLUMNS = ("paper", "table", "number", "target", "compared")
 # The scale of deng2022's Table 1, which needs no files of anybody's and was run.
 OWN_RUN = "table_1"
 TARGET = COLUMNS.index("target")
@@ -154,7 +155,7 @@ def rows(rehearsal: Path) -> list[list[str]]:
             elif line["record"]:
                 command = drawing.get((line["paper"], re.sub(r"_0+", "_", line["table"])), "")
                 how = DRAWN if command else ""
-        table.append([*number, line["printed"], command, line["record"], how])
+        table.append([*number, command, how])
     return set_apart(table, ROOT / "experiments")
 
 
