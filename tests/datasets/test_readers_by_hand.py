@@ -1,0 +1,313 @@
+"""Small files as whole results: ids, numbers, orders and what is left out, by hand."""
+
+import hashlib
+import json
+import sys
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from longform.datasets import encyclopedia, proposals, shuffled_texts, text_sources, titles
+from longform.datasets import wikisection as wiki
+from longform.datasets.own_texts import read_texts
+from longform.datasets.test_suites import named_suites, sources
+from longform.datasets.text_files import gcdc
+from longform.datasets.titles import Filters, Selection, filtered_corpus, piece_count
+from longform.datasets.wikipedia import tags, template_text
+from longform.datasets.wikipedia.arguments import Arguments
+from longform.datasets.wikipedia.building import _digest
+from longform.datasets.wikipedia.dump import PageScanner, _count_lines
+from longform.datasets.wikipedia.marks import Holes
+from longform.datasets.wikipedia.templates import without_templates
+from longform.datasets.wikipedia.wikitext import GuardedParser
+from longform.documents import Document, Section
+from tests.refusals import refuses
+
+
+class Draws:
+    """A source of chance whose orders run backwards and whose numbers are given."""
+
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
+
+    def permutation(self, count):
+        return np.arange(count)[::-1]
+
+    def integers(self, count):
+        return self.numbers.pop(0) % count
+
+
+LINES = {
+    "Ada": ["Ada is old.", "It is 12 km away.", "Ada has 10 or 20 hills."],
+    "Bel": ["Bel has 30 or 7 mills.", " ".join(["Bel"] * 80)],
+    "Cid": ["Nobody knows it."],
+}
+SPLIT_OF = {"Ada": "train", "Bel": "validation", "Cid": "train"}
+
+
+def test_a_statement_is_followed_by_one_under_another_pages_name():
+    """Candidates from behind: Bel 0, Ada 2, Ada 0; the other page is the one drawn, unless it is the same."""
+    claim = encyclopedia._Claim
+    rows = [
+        claim("validation", "Bel has 30 or 7 mills.", "supported", "Bel", 0),
+        claim("validation", "Cid has 30 or 7 mills.", "not_enough_info", "Cid", 0),
+        claim("train", "Ada has 10 or 20 hills.", "supported", "Ada", 2),
+        claim("train", "Ada is old.", "supported", "Ada", 0),
+        claim("train", "Bel is old.", "not_enough_info", "Bel", 0),
+    ]
+    for count, expected in ((3, rows), (2, rows[:3]), (0, [])):
+        found = list(encyclopedia._statements(LINES, SPLIT_OF, count, Draws(2, 0, 1)))
+        assert [claim(f.split, f.text, f.label, f.page, f.line) for f in found] == expected
+
+
+def test_a_contradiction_takes_the_drawn_number_of_as_many_characters():
+    """Numbers of two characters: 10, 20 and 30; the only one of one character has no other."""
+    claim = encyclopedia._Claim
+    rows = [
+        claim("validation", "Bel has 20 or 7 mills.", "refuted", "Bel", 0),
+        claim("train", "Ada has 10 or 30 hills.", "refuted", "Ada", 2),
+    ]
+    found = list(encyclopedia._contradictions(LINES, SPLIT_OF, 9, Draws(0, 1, 1, 1)))
+    assert [claim(f.split, f.text, f.label, f.page, f.line) for f in found] == rows
+    assert list(encyclopedia._contradictions(LINES, SPLIT_OF, 1, Draws(1))) == []
+
+
+@pytest.mark.parametrize("words", [50, 51])
+def test_a_sentence_of_at_most_fifty_words_can_be_a_claim(words):
+    lines = {"Ada": ["Ada" + " x" * (words - 1)]}
+    assert len(encyclopedia._lines_that_name_their_page(lines)) == (words <= 50)
+
+
+CITIES = """[ ABSTRACT ] Ada is old. It lies low. [ HISTORY ] Ada grew.
+[ ABSTRACT ] Bel is new. It lies high. [ HISTORY ] It grew.
+[ ABSTRACT ] Cid is far. It lies low. [ HISTORY ] It fell.
+[ ABSTRACT ] Dot is near. It lies low. [ HISTORY ] It rose.
+"""
+
+
+def test_models_read_openings_with_those_to_validate_by_twice(tmp_path):
+    (tmp_path / "c.txt").write_text(CITIES, encoding="utf-8")
+    shares = {"train": 0.25, "validation": 0.25, "test": 0.5}
+    given = {"name": "p", "seed": 1, "raw": tmp_path / "c.txt", "shares": shares}
+    pages = encyclopedia.pages(**given).documents
+    opening = {"Ada": "Ada. Ada is old. It lies low.", "Bel": "Bel. Bel is new. It lies high.",
+               "Cid": "Cid. Cid is far. It lies low.", "Dot": "Dot. Dot is near. It lies low."}  # fmt: skip
+    titles_of = {page.id: page.sections[0].title for page in pages}
+    held = [page.id for page in pages if page.split == "validation"]
+    kept = [page.id for page in pages if page.split != "train"]
+    read = encyclopedia.read_openings(**given, sentences=2)
+    assert [(d.id, d.split, d.sections) for d in read.documents] == [
+        *((i, "train", (Section(None, opening[titles_of[i]]),)) for i in kept),
+        *((f"{i}-again", "validation", (Section(None, opening[titles_of[i]]),)) for i in held),
+    ]
+    assert (len(kept), len(held)) == (3, 1)
+    whole = encyclopedia.read_whole(**given)
+    built = wiki.build(**given)
+    assert [(d.id, d.split, d.sections) for d in whole.documents] == [
+        *((d.id, "train", d.sections) for d in built.documents),
+        *((f"{d.id}-held-out", "validation", d.sections) for d in built.documents if d.id in held),
+    ]
+
+
+def test_rows_of_tables_without_ids_are_named_by_their_number(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("text,id\nOne.,\nTwo.,x\nThree.,\n", encoding="utf-8")
+    assert [d.id for d in read_texts(table).documents] == ["line-1", "x", "line-3"]
+
+
+def test_tables_of_columns_ask_for_their_extra(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(text_sources.extras, "check", lambda *names: asked.append(names))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError):
+        list(text_sources.table_rows(tmp_path / "t.parquet", None))
+    assert asked == [("parquet", "pyarrow")]
+
+
+def test_titles_are_counted_in_training_documents_alone():
+    documents = [
+        Document("a", "train", (Section("Why", "x"), Section("How", "x"))),
+        Document(
+            "b", "train", (Section("why", "y"), Section("Copyright", "y"), Section(None, "y"))
+        ),
+        Document("c", "test", (Section("How", "z"), Section("Why", "z"))),
+    ]
+    filters = Filters(min_title_count=2, removed=("copyright",))
+    shortened, removed = proposals.without_rare_sections(documents, filters)
+    assert [[s.title for s in d.sections] for d in shortened] == [
+        ["Why"],
+        ["why", "Copyright"],
+        ["Why"],
+    ]
+    assert removed == 3
+
+
+@pytest.mark.parametrize(("count", "unit"), [(piece_count, titles.LOWER_BOUND), (len, "tokens")])
+def test_a_filtered_corpus_says_what_it_counted(count, unit, tmp_path):
+    document = Document("a", "train", (Section("x", "y z"), Section("w", "v")))
+    selection = Selection([document], [[2, 1]], Counter(), Counter())
+    corpus = filtered_corpus(selection, count, tmp_path, {"corpus": "p"})
+    assert corpus.facts["token_unit"] == unit and corpus.facts["kept"] == 1
+    assert corpus.truth["section_tokens"].tolist() == [2, 1]
+    assert corpus.truth["section_tokens"].dtype == np.int64
+    assert corpus.documents == [document]
+
+
+def test_ratings_are_planted_by_streams_of_their_own(monkeypatch, tmp_path):
+    """Classes 3, 2 and 1: untouched, blocks of five and single sentences in reverse."""
+    sentences = [f"{letter}." for letter in "abcdefg"]
+    texts = [
+        Document(name, "test", (Section("t", " ".join(sentences)),), ({"edit": "e"},))
+        for name in "pqr"
+    ]
+    drawn = {"p": 2, "q": 1, "r": 0}
+    opened = []
+
+    def stream(*names):
+        opened.append(names)
+        return Draws(drawn[names[-1]])
+
+    monkeypatch.setattr(shuffled_texts, "_prepared", lambda raw, splitter: texts)
+    monkeypatch.setattr(shuffled_texts, "generator", stream)
+    corpus = shuffled_texts.rated(name="n", seed=5, raw=tmp_path, splitter="full_stops")
+    assert opened == [
+        (5, "n", "rating", "p"),
+        (5, "n", "rating", "q"),
+        (5, "n", "shuffle", "q"),
+        (5, "n", "rating", "r"),
+        (5, "n", "shuffle", "r"),
+    ]
+    orders = {"p": "a. b. c. d. e. f. g.", "q": "f. g. a. b. c. d. e.", "r": "g. f. e. d. c. b. a."}
+    blocks = {"p": (3, 0), "q": (2, 5), "r": (1, 1)}
+    for document in corpus.documents:
+        rating, block = blocks[document.id]
+        edits = ({"edit": "e"}, {"edit": "rated shuffle", "rating": rating, "block": block})
+        expected = (Section(None, orders[document.id]),)
+        assert document == Document(document.id, "test", expected, edits)
+    assert corpus.truth["rating"].tolist() == [3, 2, 1] and corpus.truth["rating"].dtype == np.int64
+    assert corpus.facts == {"corpus": "n", "ratings": {"1": 1, "2": 1, "3": 1}}
+
+
+def test_items_of_files_are_numbered_from_one(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("good,bad,suite,context\na,b,s,\nc,d,t,e\nf,g,s,\n", encoding="utf-8")
+    suites = named_suites.read_pairs(path)
+    assert [(s.name, [item.number for item in s.items], s.predictions) for s in suites] == [
+        ("s", [1, 2], ("(*;%bad%) > (*;%good%)",)),
+        ("t", [1], ("(2;%bad%) > (2;%good%)",)),
+    ]
+    chat = tmp_path / "c.txt"
+    chat.write_text("1 a\tb\n2 c\td\n1 e\\nf\tg\n", encoding="utf-8")
+    assert sources.read_persona_chat(chat, False) == [
+        ("1", ["a", "b", "c", "d"]),
+        ("2", ["e f", "g"]),
+    ]
+    assert sources.read_persona_chat(chat, True) == [("1", ["a", "b", "c", "d"])]
+    uses = tmp_path / "u.jsonl"
+    use = {"sentence": "But so.", "begin": 4, "end": 6, "sense": "Contingency.Cause.Reason"}
+    lines = [use, use | {"id": 7, "prev_sentence": "No."}]
+    uses.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert sources.read_connective_lines(uses) == [
+        sources.ConnectiveUse("1", "But so.", 4, 6, "causal"),
+        sources.ConnectiveUse("7", "No. But so.", 8, 10, "causal"),
+    ]
+
+
+def test_a_second_rated_text_of_one_id_is_refused_within_its_split(tmp_path):
+    rows = "text_id,text,labelA\n1,One.,1\n1,Two.,2\n"
+    (tmp_path / "a_train.csv").write_text(rows, encoding="utf-8")
+    refuses(r"a_train\.csv:3: a second train text with the id '1'", gcdc, name="g", raw=tmp_path)
+    (tmp_path / "a_train.csv").write_text("text_id,text,labelA\n1,One.,1\n", encoding="utf-8")
+    (tmp_path / "b_test.csv").write_text("text_id,text,labelA\n1,Two.,2\n", encoding="utf-8")
+    ids = [d.id for d in gcdc(name="g", raw=tmp_path).documents]
+    assert ids == ["train-1", "test-1"]
+
+
+def section(label, begin, length):
+    return {"sectionLabel": label, "begin": begin, "length": length}
+
+
+@pytest.mark.parametrize(
+    ("record", "expected", "outside"),
+    [
+        ([], "malformed record", 0),
+        ({"text": 1, "annotations": []}, "malformed record", 0),
+        ({"text": "", "annotations": [], "abstract": 1}, "malformed record", 0),
+        ({"text": ""}, "malformed record", 0),
+        ({"text": "a", "annotations": [section("x", 0, True)]}, "malformed record", 0),
+        ({"text": "a", "annotations": [section("x", True, 1)]}, "malformed record", 0),
+        ({"text": "a", "annotations": [section(3, 0, 1)]}, "malformed record", 0),
+        ({"text": "a", "annotations": [section("x", 0, 2)]}, "section outside the text", 0),
+        ({"text": "a", "annotations": [section("x", -1, 1)]}, "section outside the text", 0),
+        ({"text": "ab", "annotations": [section("x", 1, -1)]}, "section outside the text", 0),
+        ({"text": "abc", "annotations": [section("x", 1, 2), section("y", 0, 2)]}, "sections overlap", 0),
+        ({"text": "Xbc", "annotations": [section("c. Old ", 1, 2)]}, [("old", "bc")], 1),
+        ({"text": "abZ", "annotations": [section("x", 0, 2)], "abstract": " "}, [("x", "ab")], 1),
+        ({"text": "a-b", "annotations": [section("x", 0, 1), section("y", 2, 1)]}, [("x", "a"), ("y", "b")], 0),
+        ({"text": "I bc", "annotations": [section("x", 2, 2)], "abstract": "I"}, [("abstract", "I"), ("x", "bc")], 0),
+        ({"text": "ab", "annotations": [section("abstract", 0, 2)], "abstract": "c"}, [("abstract", "ab")], 0),
+        ({"text": "ab", "annotations": [], "abstract": "c"}, [], 0),
+    ],
+)  # fmt: skip
+def test_an_annotated_article_has_its_sections_or_a_reason(record, expected, outside):
+    counts = Counter()
+    assert wiki._json_article(record, counts) == expected
+    assert counts.total() == counts["text outside the sections"] == outside
+
+
+def test_pages_are_found_wherever_a_piece_of_the_dump_ends():
+    xml = b"ab<page>x</page> c<page>yz</page><pa<page>larger than that</page>"
+    for cut in range(len(xml) + 1):
+        scanner = PageScanner(16)
+        found = [*scanner.feed(xml[:cut]), *scanner.feed(xml[cut:])]
+        assert found == [b"<page>x</page>", b"<page>yz</page>", "page too large"]
+
+
+@pytest.mark.parametrize(
+    ("digits", "outcome"), [("9" * 18, "lines"), ("9" * 19, "malformed lines"), ("1", "lines of few views")]
+)  # fmt: skip
+def test_views_of_at_most_eighteen_digits_are_counted(digits, outcome, tmp_path):
+    path = tmp_path / "v"
+    path.write_text(f"en.wikipedia A 5 desktop {digits} A1\n", encoding="utf-8")
+    views, ids, counts = Counter(), {}, Counter()
+    _count_lines(path, 2, views, ids, counts)
+    assert counts == {outcome: 1}
+    assert (views, ids) == (({"A": 10**18 - 1}, {"A": "5"}) if outcome == "lines" else ({}, {}))
+
+
+def test_a_part_of_a_file_has_the_digest_of_its_bytes(tmp_path):
+    (tmp_path / "f").write_bytes(b"abcdef")
+    for start, stop, part in (
+        (0, None, b"abcdef"),
+        (2, None, b"cdef"),
+        (2, 3, b"c"),
+        (1, 4, b"bcd"),
+        (6, None, b""),
+    ):
+        assert _digest(tmp_path / "f", start, stop) == hashlib.sha256(part).hexdigest()
+
+
+def test_brackets_and_tags_without_their_other_end_stay():
+    assert tags.without_extension_tags("a</ref>b", Holes()) == "a</ref>b"
+    assert without_templates("a {| b", Holes()) == "a {| b"
+    assert without_templates("a |} b", Holes()) == "a |} b"
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown"), [(["p=a", "b=i+1"], "^a_(i+1)"), (["p=a"], "^a"), ([], None)]
+)
+def test_an_exponent_over_an_index_is_written_behind_each_other(parts, shown):
+    assert template_text._script_pair(Arguments("su", parts)) == shown
+
+
+def test_a_parser_that_does_not_answer_in_time_is_ended_as_stalled(monkeypatch):
+    waited, ended = [], []
+    pipe = SimpleNamespace(
+        send_bytes=lambda sent: None, poll=lambda seconds: waited.append(seconds)
+    )
+    parser = GuardedParser(page_seconds=3, wall_factor=5, _child="child", _pipe=pipe)
+    monkeypatch.setattr(GuardedParser, "_end", lambda self, **named: ended.append(named) or "why")
+    assert parser._ask("parse", "text") == (None, "why")
+    assert (waited, ended) == ([15], [{"stalled": True}])
