@@ -24,6 +24,8 @@ SHOWN = {
     "x '''a bb'''cc d'''e ''f": "x a bbcc d'e f",
     "a '''''b'' c": "a b c",
     "'''''both": "both",
+    "'''''both l'''b": "both lb",
+    "'''''a ''b l'''c'''": "a b lc",
     "a''''b'''": "a'b",
     "''''b": "'b",
     "x '''y ''''b ''c '''d": "x y ''b c d",
@@ -68,6 +70,22 @@ SHOWN = {
     "{{#expr:2*(3+4)}} {{#expr:+5}} {{#expr:5-7}} {{#expr:1/3}}": "14 5 −2 0.33333333333333",  # fourteen digits, as MediaWiki
     "{{nowrap:a b}} {{lcfirst:ABC}} {{ucfirst:élan X}}": "a b aBC Élan X",
     "a{{#tag:gallery|x}}b": "ab",
+    # templates
+    "{{sic|a|b|c}} {{sic|a |b}} {{sic|2=b}}": "ab [sic] a b [sic] b [sic]",
+    "{{lang-de-at|A}} {{langx|el-cy|B}} {{langx|sr-latn|C}}": "German: A Greek: B Serbian Latin: C",
+    "{{zh|A|labels=no}} {{zh|A}} {{zh|c=B|labels=no|A}}": "A Chinese: A B",
+    "{{ill|A|de|text=B|display=C|lt=D}} {{ill|A|de|text=B|display=C}} {{ill|A|de|text=B}} {{ill|A|de}}": "D C B A",
+    "{{quote|A|B|author=C|sign=D|cite=E}}": "A\n— C",
+    "{{quote|A|B|sign=D|cite=E}}": "A\n— D",
+    "{{quote|A|B|cite=E}}": "A\n— E",
+    "{{quote|A|B|C}}": "A\n— B, C",
+    "{{quote|A|B|C|title=T|source=S}}": "A\n— B, T, S",
+    "{{quote|text=A|quote=B|content=D|x|C}}": "A\n— C",
+    "{{rquote|left|A|B|C}}": "A\n— B, C",
+    "{{cquote|A|x|y|B|C|author=D|source=E}}": "A\n— D, E",
+    "{{age in days|2000|2|3|2001}} {{age|2000|2|3|2001}}": "333 0",
+    "{{convert|0|km|mi|spell=in}} {{convert|1|km|mi|spell=in}}": "zero kilometres (0 mi) one kilometre (0.62 mi)",
+    "{{convert|1|km|mi|order=flip|sigfig=1}}": "0.6 miles (1 km)",
     "a<rp>(</rp>b<rt>c</rt>": "a(bc",
 }
 
@@ -124,6 +142,7 @@ def test_a_sum_is_calculated_up_to_200_characters():
     assert calculated("1" + "+1" * 99 + " ") == 100
     assert calculated("1" + "+1" * 100) is None
     assert calculated("2**3") is None
+    assert calculated("...") is None
     assert calculated("7 div 2") == 3.5
 
 

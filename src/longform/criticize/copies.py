@@ -157,7 +157,7 @@ def _linked(features: _Features) -> list[int]:
     # 2. Texts that a chain of pairs joins have one source.
     shape = (len(features.runs), len(features.runs))
     links = coo_array((np.ones(len(first)), (first, second)), shape=shape)
-    return connected_components(links, directed=False)[1].tolist()
+    return connected_components(links)[1].tolist()
 
 
 def _alike_across(earlier: _Features, later: _Features) -> set[tuple[int, int]]:

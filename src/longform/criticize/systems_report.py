@@ -281,7 +281,7 @@ def save(criticism: SystemsCriticism, folder: Path | str) -> Path:
     folder = Path(folder)
     check(folder)
     with atomic_write(folder.resolve()) as partial:
-        partial.mkdir(parents=True)
+        partial.mkdir()
         if criticism.results:
             height = 1.05 + 0.15 * _legend(list(criticism.systems)).lines
             size = (WIDTH, height + 0.45 * len(criticism.results))  # inches

@@ -241,7 +241,7 @@ def _pair_splits(pairs: Sequence[_Pair], seed: int) -> list[str]:
     links = (claim_nodes, sentence_nodes + len(pairs))
     graph = coo_array((np.ones(len(pairs)), links), (num_nodes, num_nodes))
     # 2. A split for each connected group, in order of appearance.
-    _, group_of_node = connected_components(graph, directed=False)
+    _, group_of_node = connected_components(graph)
     group_of_pair = group_of_node[claim_nodes].tolist()
     groups = list(dict.fromkeys(group_of_pair))
     splits = split_by_seed([str(group) for group in groups], PAIR_SHARES, seed)

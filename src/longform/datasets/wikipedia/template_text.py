@@ -172,7 +172,7 @@ def _sic(arguments: Arguments) -> str | None:
     """``{{sic|recie|ved}}``: "recieved [sic]", with ``hide=y`` the words alone."""
     parts = arguments.items()[:2]
     # The second part ends the first one's word, unless a blank stands between.
-    is_one_word = arguments[2] and not arguments[1].endswith(" ")
+    is_one_word = arguments[2] and not arguments.named.get("1", "").endswith(" ")
     words = "".join(parts) if is_one_word else " ".join(parts)
     if arguments.yes("hide"):
         return words or GONE
