@@ -18,7 +18,7 @@ from longform.text.entity_grids import spacy_role
 from longform.text.lexicon import HYPERNYM, Lexicon, Taxonomy, read_wordnet
 from longform.text.markdown_inline import shown_words
 from longform.text.permutations import block_orders
-from longform.text.sentences import sentence_texts
+from longform.text.sentences import _opens_with_bracket, sentence_texts
 from tests.refusals import refuses
 
 
@@ -60,6 +60,14 @@ def test_the_true_chain_begins_with_its_first_state():
 ])  # fmt: skip
 def test_a_stop_without_a_blank_is_judged_by_the_words_beside_it(text, sentences):
     assert sentence_texts(text) == sentences
+
+
+@pytest.mark.parametrize(("text", "opens"), [
+    ("It rained .", False), ("( It rained .", True), ("[ It rained .", True), ("( It (so) .", True),
+    ("( It ) rained .", False), ("( It [ rained .", False),
+])  # fmt: skip
+def test_a_sentence_opens_with_a_bracket_that_is_alone_open(text, opens):
+    assert _opens_with_bracket(text, 0, len(text)) is opens
 
 
 def test_markup_behind_the_sign_of_a_footnote_is_markup():
@@ -135,7 +143,9 @@ def test_a_word_net_is_read_past_its_licence_into_whole_tables(tmp_path):
     (tmp_path / "data.noun").write_text(LINE.format("01", "n", "cat", "001 @ 03 n 0000"))
     refuses(r"\('n', '03'\), which is no synset", read_wordnet, tmp_path)
     (tmp_path / "data.noun").write_text("01 03 n 00 000 | gloss\n")
-    assert [array.dtype.char for array in read_wordnet(tmp_path).to_arrays().values()] == kinds
+    wordless = read_wordnet(tmp_path)
+    assert [array.dtype.char for array in wordless.to_arrays().values()] == kinds
+    assert wordless.sense_synsets.dtype == wordless.sense_counts.dtype == np.int64
 
 
 def net(parts, links, words):

@@ -9,10 +9,13 @@ import pytest
 import torch
 
 from longform.critics.code_mixing import score as mixing
+from longform.critics.entity_grid import score as grids
 from longform.critics.entity_grid.blocks import BlockedEntityGrid
-from longform.critics.entity_grid.score import MACHINE_ITERATIONS, rank_weights
+from longform.critics.entity_grid.score import MACHINE_ITERATIONS, GridRanker, rank_weights
+from longform.critics.lexical.score import LatentSemanticAnalysis
 from longform.critics.mauve import score as mauve
 from longform.critics.metrics import MetricSettings
+from longform.critics.order_and_repetition import read as costs
 from longform.critics.order_and_repetition.read import _by_sentence
 from longform.critics.perplexity.score import ratio
 from longform.critics.readings import Reading
@@ -21,7 +24,9 @@ from longform.critics.verifiability import checker, reliability, text_measures, 
 from longform.documents import Predictions
 from longform.results import Record
 from longform.statistics.random_streams import generator
+from tests.critics.grid_cases import grid
 from tests.critics.verifiability.test_attention_by_hand import network, pools
+from tests.refusals import refuses
 
 NAN = math.nan
 
@@ -223,3 +228,80 @@ def test_a_brought_model_is_placed_for_reading(pairs_of_texts, monkeypatch, tmp_
     assert made.network == ("model", {"reading": True}) and made.tokenizer == "tokenizer"
     if not pairs_of_texts:
         assert (made.columns, made.max_length) == ((1, None, 0), 512)
+
+
+def test_a_ranking_grid_learns_every_difference_and_excludes_what_is_empty(monkeypatch):
+    asked = []
+    monkeypatch.setattr(grids, "rank_weights", lambda *given: asked.append(given) or np.ones(160))
+    ranker = GridRanker()
+    size = ranker.features.size
+    better, worse = np.ones((1, size)), np.zeros((2, size))
+    fitted = ranker.fit_pairs([(better, worse), (worse, worse)])
+    (differences, penalty), empty = asked[0], grid()
+    assert differences.tolist() == [[1.0] * size] * 2 + [[0.0] * size] * 2
+    assert penalty == pytest.approx(1 / (size / 2)) and fitted.weights.tolist() == [1.0] * 160
+    GridRanker(penalty=3.0).fit_pairs([(better, worse)])
+    assert asked[1][1] == 3.0
+    assert empty.empty and fitted.part_names(np.zeros(0)) == []
+    assert list(fitted.part_names(np.zeros(size))) == list(ranker.features.names())
+    rows = fitted.sufficient_statistics([grid("SO", "S-"), empty])
+    assert (rows.columns, rows.values[:, 1:].tolist()) == (
+        ("value", "texts", "excluded"),
+        [[1, 0], [0, 1]],
+    )
+    refuses("1 text gave no pair", ranker.fit_pairs, [(worse, worse)])
+    refuses("0 texts gave no pair", ranker.fit_pairs, [])
+
+
+def test_sentences_are_alike_by_the_cosine_of_their_mean_vectors():
+    text = grid("SS-", "-O-", "--X")
+    vectors = np.array([[3.0, 0.0], [0.0, 4.0]])
+    words = dict(zip(text.entities, (0, 1), strict=False))
+    (found,) = LatentSemanticAnalysis(words=words, vectors=vectors).sentence_matrices([text])
+    np.testing.assert_allclose(found, [[1, 0.6, 0], [0.6, 1, 0], [0, 0, 0]])
+
+
+def test_mauve_is_described_under_its_own_seeds_and_clusters(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        mauve, "mauve", lambda *given, **named: asked.append((given, named)) or {"a": 1}
+    )
+    units = [mauve.TextFeature(str(i), "test", np.array([i, 1.0])) for i in range(2)]
+    real = np.zeros((3, 2))
+    for buckets in (0, 4):
+        critic = mauve.Mauve(seeds=(5, 6), buckets=buckets, real=real)
+        assert critic.describe(units) == {"a": 1} and critic.describe(units[:1]) == {}
+    for ((first, second, rng), named), buckets in zip(asked, (None, 4), strict=True):
+        assert first is real and second.tolist() == [[0, 1], [1, 1]]
+        assert rng.random() == np.random.default_rng(0).random()
+        assert named == {"seeds": (5, 6), "buckets": buckets}
+
+
+def test_costs_are_read_in_windows_of_two_tokens_or_more(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(costs, "open_language_model", lambda model: ("tokenizer", "network"))
+    monkeypatch.setattr(costs.capacity, "window_size", lambda network: 9)
+    monkeypatch.setattr(costs, "open_reader", lambda *given, **named: asked.append((given, named)))
+    monkeypatch.setattr(costs, "costs_of_orders", lambda *given: given)
+    for window in (2, 9, None):
+        found = costs.sentence_costs([], tmp_path, shuffles=1, seed=2, window=window)
+        assert found == ([], "tokenizer", None, window or 9)
+    named = {"share": False, "label": "order and repetition"}
+    assert asked == [(("network", costs.BATCH * size), named) for size in (2, 9, 9)]
+    for window in (1, 10):
+        refuses(
+            f"window is {window}, allowed is 2 to 9",
+            costs.sentence_costs,
+            [],
+            tmp_path,
+            1,
+            2,
+            window,
+        )
+
+
+def test_labels_that_no_sentence_has_are_missing_also_of_resamples():
+    confusion = np.zeros((3, 3, 2))
+    confusion[1, 0, 1] = 1
+    assert reliability.missing_labels(confusion) == ["supported", "not_enough_info"]
+    assert reliability.missing_labels(np.ones(9)) == []

@@ -92,7 +92,15 @@ def test_a_perfect_correlation_is_inside_its_interval():
 def test_weighted_coefficients_are_those_of_the_repeated_pairs(kind):
     x, y = np.array([1.0, 2, 2, 5]), np.array([3.0, 1, 2, 2])
     counts = np.array(
-        [[1, 1, 1, 1], [2, 0, 1, 3], [0, 1, 1, 0], [4, 0, 0, 0], [0, 3, 2, 0], [1, 0, 1, 1]]
+        [
+            [1, 1, 1, 1],
+            [2, 0, 1, 3],
+            [0, 1, 1, 0],
+            [4, 0, 0, 0],
+            [0, 3, 2, 0],
+            [1, 0, 1, 1],
+            [1, 1, 0, 0],
+        ]
     )
     found = agreement.weighted_values(kind, x, y, counts)
     for row, value in zip(counts, found, strict=True):

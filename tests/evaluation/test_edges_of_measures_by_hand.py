@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.genmod import bayes_mixed_glm
 
+from longform.errors import InputError
 from longform.evaluation import agreement, human_study, sentence_paths
 from longform.evaluation import human_ratings as ratings
 from longform.evaluation import human_vs_machine as sides
@@ -171,6 +172,28 @@ def test_two_infinite_scores_tie_without_arithmetic_on_them():
     units = [SimpleNamespace(unit_id="a")]
     found = orders.preference_statistics(units, [np.array([INF, INF, 1.0])], "lower")
     assert found.values.tolist() == [[0, 1, 2, 0, 0, 0]]
+    for score, level, win in ((0.489, 0.5, 1), (0.491, 0.5, 0), (2.971, 3.0, 0), (2.969, 3.0, 1)):
+        found = orders.preference_statistics(units, [np.array([level, score])], "higher", 0.01)
+        assert found.values.tolist() == [[win, 1 - win, 1, 0, 1, 0]]
+
+
+def test_a_curve_is_cut_at_scores_of_the_negative_side(monkeypatch):
+    monkeypatch.setattr(orders, "POINTS", 3)
+    rates = [0.0, 0.5, 1.0]
+    found = orders.roc_points(np.array([0.0, 1.0, 5.0]), np.array([1.0, 2.0, 6.0, 7.0]))
+    assert found == {"false_positive": rates, "true_positive": [0.5, 0.75, 1.0]}
+    found = orders.roc_points(np.zeros(0), np.zeros(0))
+    assert repr(found) == repr({"false_positive": rates, "true_positive": [NAN, NAN, 1.0]})
+
+
+def test_heads_have_one_set_of_documents_and_the_first_ones_exclusions():
+    first = statistics(("v", "excluded"), [[1, 0], [2, 1]])
+    second = statistics(("v", "excluded"), [[3, 1], [4, 0]])
+    joined = Measurement(dict.fromkeys("ab"), {"a": first, "b": second}).statistics
+    assert joined.columns == ("a:v", "a:excluded", "b:v", "b:excluded", "excluded")
+    assert joined.values.tolist() == [[1, 0, 3, 1, 0], [2, 1, 4, 0, 1]]
+    with pytest.raises(InputError, match="scored different documents"):
+        _ = Measurement(dict.fromkeys("ab"), {"a": first, "b": first.take([1, 0])}).statistics
 
 
 def test_no_document_has_no_written_scores():

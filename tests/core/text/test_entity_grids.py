@@ -54,21 +54,25 @@ def test_the_papers_columns_and_the_highest_of_several_mentions():
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():
-    cells = [0, 3, 3, 1]  # "a" is a subject of the first sentence, "b" an object of the second
+    cells = [0, 3, 3, 1, 2]  # "a" is a subject of the first sentence, "b" an object of the second
     truth = {
         "grid": np.array(cells, dtype=np.uint8),
-        "grid_lengths": np.array([4, 0]),
-        "grid_sentences": np.array([2, 1]),
-        "entity_names": np.array(["a", "b"]),
-        "entity_counts": np.array([2, 0]),
+        "grid_lengths": np.array([4, 0, 1]),
+        "grid_sentences": np.array([2, 1, 1]),
+        "entity_names": np.array(["a", "b", "c"]),
+        "entity_counts": np.array([2, 0, 1]),
     }
-    documents = [document("A. B.", name="d"), document("C.", "train", "e")]
+    documents = [
+        document("A. B.", name="d"),
+        document("C.", "train", "e"),
+        document("D.", name="f"),
+    ]
     predictions = read(
         documents=documents, truth=truth, reader=Path("nowhere"), roles="truth", splits=["test"]
     )
-    assert predictions.unit_ids == ("d",)
+    assert predictions.unit_ids == ("d", "f")
     assert predictions.arrays["cells"].tolist() == cells
-    assert predictions.arrays["entity_names"].tolist() == ["a", "b"]
+    assert predictions.arrays["entity_names"].tolist() == ["a", "b", "c"]
     refuses(
         "truth lacks", read, documents=documents, truth={}, reader=Path("nowhere"), roles="truth"
     )

@@ -45,17 +45,6 @@ UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4,
          generation("c", [N, R], [S, N], setting="top_k", tokens=(1, 1, 1, 1, 1, 1), entities=[2, math.nan])]  # fmt: skip
 
 
-def test_generations_come_back_from_their_arrays():
-    found = packing.generations_from_predictions(packing.generations_to_predictions(UNITS))
-    for wanted, made in zip(UNITS, found, strict=True):
-        for field in ("unit_id", "setting", "page", "checks", "truth"):
-            assert getattr(made, field) == getattr(wanted, field)
-        assert np.array_equal(made.sentences, wanted.sentences, equal_nan=True)
-        assert made.tokens.tokens.tolist() == list(wanted.tokens.tokens)
-    untold = packing.generations_to_predictions([generation("a", [S], None)])
-    assert packing.generations_from_predictions(untold)[0].truth is None
-
-
 def table(units, **settings):
     """Record of each measure of each decoder; exact verdicts are called true_SPG here."""
     records = Results(decoder_records(units, resamples=20, **settings))

@@ -215,22 +215,6 @@ def test_the_sheet_has_every_sentence_of_the_drawn_prefixes():
     assert len(reliability.sheet_record(units, 2, ("beam",)).details["items"]) == 3
 
 
-def test_a_judge_sees_the_line_and_what_the_text_said_before():
-    key = {"decoder": "beam", "page": "p"}
-    items = [
-        {"item": f"s{i}", "claim": claim, "evidence": line, "key": {**key, "generation": name, "sentence": place}}
-        for i, (claim, line, name, place) in enumerate(
-            [("third", 1, "a", 2), ("first", 0, "a", 0), ("alone", 1, "b", 0), ("second", 0, "a", 1)]
-        )
-    ]  # fmt: skip
-    assert reliability.judges_see({"items": items, "evidence": ["", "It is."]}) == [
-        ("s0", "third", "It is. Said before: first second"),
-        ("s1", "first", "No page was found."),
-        ("s2", "alone", "It is."),
-        ("s3", "second", "No page was found. Said before: first"),
-    ]
-
-
 def test_a_decoder_has_a_record_of_each_measure_and_correlation(monkeypatch):
     asked = []
 

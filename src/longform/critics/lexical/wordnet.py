@@ -144,7 +144,7 @@ class WordnetSimilarity(AdjacentSimilarity):
         by_sense = self.synset_matrix(synsets.tolist())[np.ix_(rows, rows)]
         # 3. The best over the senses of each word.
         best = np.minimum if self.better == "lower" else np.maximum
-        by_row_word = best.reduceat(by_sense, starts, axis=0)
+        by_row_word = best.reduceat(by_sense, starts)
         table[np.ix_(covered, covered)] = best.reduceat(by_row_word, starts, axis=1)
         return table
 

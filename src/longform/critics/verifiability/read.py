@@ -247,7 +247,7 @@ class PageSimilarity:
         pages = len(self.pages)
         weights = {}
         for gram, count in Counter(text_measures.grams(text)).items():
-            frequency = self.frequency.get(gram, 0)
+            frequency = self.frequency[gram]
             idf = math.log((pages - frequency + 0.5) / (frequency + 0.5))
             if idf > 0:
                 weights[gram] = math.log1p(count) * idf
