@@ -239,9 +239,10 @@ class Scan:
                 )
             torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
         last_scales = scales[self.ends]
+        # Where nothing explains a sequence, alpha is zero at its end, and log 0 minus infinity.
         with np.errstate(divide="ignore"):
-            log_sums = np.log(ended[self.ends].sum(axis=1, dtype=np.float64)) + last_scales
-        self.log_partition = np.where(last_scales <= kernels.DEAD, -np.inf, log_sums)
+            log_sums = np.log(ended[self.ends].sum(axis=1, dtype=np.float64))
+        self.log_partition = log_sums + last_scales
 
     def backward(self) -> "Scan":
         """Compute e and beta, from the last position to the first; returns the same scan."""

@@ -123,9 +123,7 @@ def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
     """
     # Every transition leads to one segment, so column sums are segments of each state, (C,).
     segments = expected.transitions.sum(axis=0)
-    shares = np.ones(1)
-    if segments.sum() > 0:
-        shares = segments[segments > 0] / segments.sum()
+    shares = segments[segments > 0] / segments.sum()
     entropy = -(shares * np.log(shares)).sum()
     return Iteration(
         number=number,

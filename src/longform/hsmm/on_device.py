@@ -62,7 +62,7 @@ class Scan:
         self._backward(transitions, joint)
         # Each sequence ends at the position of its own length.
         sequences = torch.arange(batch, device=joint.device)
-        mass_at_end = self.ended[self.lengths, sequences].double().sum(dim=-1)
+        mass_at_end = self.ended[self.lengths, sequences].double().sum(dim=1)
         self.log_partition = mass_at_end.log() + self.forward_scales[self.lengths, sequences]
 
     def _forward(self, transitions: Tensor, joint: Tensor) -> None:

@@ -62,6 +62,7 @@ def test_saved_model_comes_back_and_other_shapes_and_tokens_are_refused(tmp_path
     np.testing.assert_array_equal(again.joint, model.joint)
     np.testing.assert_array_equal(again.log_likelihood(texts), model.log_likelihood(texts))
     assert again.facts == {"seed": 1}
+    again.save(tmp_path / "m")  # over what is there
     config = (tmp_path / "m" / "config.json").read_text()
     states = '"num_states": 3', '"num_states": 4'
     for old, new, said in ((*states, "transitions is"), ("Markov 2", "Markov 1", "format is not")):
@@ -122,6 +123,9 @@ def test_windows_are_yielded_as_soon_as_there_are_enough_to_sort(monkeypatch):
     texts = [np.array(ids, np.uint64) for ids in ([1, 2, 3], [4], [5, 6], [7, 8, 9, 1], [2, 3])]
     chunks = [keys.tolist() for keys in model._window_chunks(texts, 2, 10)]
     assert chunks == [[12, 23, 56], [78, 89, 91], [23]]
+    texts += [np.array(ids, np.uint64) for ids in ([4, 5], [6, 7], [8, 9])]
+    chunks = [keys.tolist() for keys in model._window_chunks(texts, 2, 10)]
+    assert chunks == [[12, 23, 56], [78, 89, 91], [23, 45, 67], [89]]
 
 
 def test_long_keys_and_missing_lengths():
