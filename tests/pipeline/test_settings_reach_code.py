@@ -177,7 +177,7 @@ def test_settings_and_inputs_reach_the_code_by_name(kind, method, monkeypatch):
     if inputs == ["inputs"]:
         known |= given_by_stage(kind, method)
     expected = {name for name in names if name in known} - UNUSED.get(kind.__name__, set())
-    assert expected <= passed.keys()
+    assert expected | renamed.keys() | constants.keys() <= passed.keys()
     for name, literal in defaults(called.module, called.name).items():
         default = kind.model_fields[name].default if name in kind.model_fields else None
         if isinstance(default, bool | int | float | str):

@@ -78,7 +78,7 @@ def test_a_sum_on_a_device_is_divided_by_the_largest_of_its_row():
     assert (found.dtype, scale.dtype) == (torch.float32, torch.float64)
 
 
-def test_exponents_are_dead_where_a_scale_is_or_nothing_explains_a_sequence():
+def test_exponents_are_dead_where_a_scale_is_or_nothing_explains_a_text():
     left, right = np.array([2.0, DEAD, 1.0, 1.0, DEAD]), np.array([3.0, 1.0, DEAD, 1.0, DEAD])
     explained = np.array([-4.0, -4.0, -4.0, -np.inf, -4.0])
     same(compiled._exponents(left, right, explained), [9.0, DEAD, DEAD, DEAD, DEAD])
