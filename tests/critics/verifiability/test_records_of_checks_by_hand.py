@@ -178,41 +178,38 @@ def test_corrected_support_is_recorded_by_page_with_its_draws():
 
 
 def test_the_sheet_has_every_sentence_of_the_drawn_prefixes():
+    rows = [("a", "beam", "p"), ("c", "beam", "q"), ("f", "beam", "r"), ("b", "greedy", "p"),
+            ("h", "greedy", "q"), ("k", "greedy", "r")]  # fmt: skip
     units = [
-        generation("a", [S, N], setting="beam", same_as=[0, 0]),
-        generation("b", [R], setting="greedy"),
-        generation("c", [S], setting="beam", page="q"),
-        generation("d", [S], setting="beam", about=(1, 2, 1)),
-        generation("e", [S], setting="sampled"),
+        generation(name, [S, N], setting=decoder, page=page, same_as=[0, int(name != "a")])
+        for name, decoder, page in rows
     ]
-    record = reliability.sheet_record(units, 1, ("greedy", "beam", "top_k"))
-    page = ["p", "q"][generator("annotation sheet").permutation(2)[0]]
+    others = [generation("d", [S], about=(1, 2, 1)), generation("e", [S], setting="sampled")]
+    record = reliability.sheet_record(units + others, 2, ("greedy", "beam", "top_k"))
+    pages = ["pqr"[i] for i in generator("annotation sheet").permutation(3)[:2]]
     keys = [
-        ("beam", "p", "a", 0),
-        ("beam", "p", "a", 1),
-        ("greedy", "p", "b", 0),
-        ("beam", "q", "c", 0),
+        (decoder, page, name, i) for name, decoder, page in rows if page in pages for i in (0, 1)
     ]
-    keys = [key for key in keys if key[1] == page]
-    order = generator("annotation sheet", "order").permutation(len(keys))
-    lines = {("a", 0): "line 0", ("a", 1): "", ("b", 0): "line 0", ("c", 0): "line 0"}
-    rows = [(keys[i], lines[keys[i][2:]]) for i in order]
-    evidence = list(dict.fromkeys(line for _, line in rows))
+    order = generator("annotation sheet", "order").permutation(8)
+    evidence = ["line 0", ""] if keys[order[0]][3] == 0 else ["", "line 0"]
     names = ("decoder", "page", "generation", "sentence")
     items = [
-        {"item": f"s0000{number}", "claim": f"{key[2]}{key[3]}", "evidence": evidence.index(line),
-         "key": dict(zip(names, key, strict=True))}
-        for number, (key, line) in enumerate(rows)
+        {"item": f"s0000{number}", "claim": f"{keys[i][2]}{keys[i][3]}", "key": dict(zip(names, keys[i], strict=True)),
+         "evidence": evidence.index(["line 0", ""][keys[i][3]])}
+        for number, i in enumerate(order)
     ]  # fmt: skip
+    repeats = {"greedy": 0.0, "beam": 1 / 6, "top_k": NAN}
+    assert repr(record.details["exact_repeats"]) == repr(repeats)
+    details = {
+        "items": items,
+        "evidence": evidence,
+        "exact_repeats": record.details["exact_repeats"],
+        "prefixes": 2,
+    }
     assert asdict(record) == asdict(Record(
-        "verifiability", "exact_repeats", value=1 / 6, units=5, better="lower",
-        signature="sentences equal to an earlier one of the text", details={
-            "items": items, "evidence": evidence, "prefixes": 1,
-            "exact_repeats": {"greedy": 0.0, "beam": 1 / 3, "top_k": record.details["exact_repeats"]["top_k"]},
-        },
+        "verifiability", "exact_repeats", value=1 / 14, units=8, better="lower",
+        signature="sentences equal to an earlier one of the text", details=details,
     ))  # fmt: skip
-    assert math.isnan(record.details["exact_repeats"]["top_k"])
-    assert len(reliability.sheet_record(units, 2, ("beam",)).details["items"]) == 3
 
 
 def test_a_decoder_has_a_record_of_each_measure_and_correlation(monkeypatch):
