@@ -218,7 +218,7 @@ class Known:
         return self
 
 
-def test_the_best_variance_is_chosen_on_training_texts_and_judged_on_others(paths, monkeypatch):
+def test_the_best_variance_is_judged_on_other_texts(paths, monkeypatch):
     train, texts = paths
     sweep = {"auc": [0.5, 0.7, 0.7, math.nan], "sigma2": [0.9, 0.25, 8.0, 1.0]}
     asked = []
