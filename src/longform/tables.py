@@ -282,7 +282,7 @@ def save_drawing(drawing: Drawing, path: Path) -> None:
             undated = {"CreationDate": None, "Producer": None, "Creator": None}
             canvas.savefig(f"{path}.pdf", metadata=undated)
         png = io.BytesIO()
-        canvas.savefig(png, dpi=RESOLUTION, metadata={"Software": None})
+        canvas.savefig(png, dpi=RESOLUTION)
     with Image.open(png) as picture:
         write_png(picture, Path(f"{path}.png"))
 

@@ -295,6 +295,15 @@ def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):
     np.testing.assert_array_equal(corpus.truth["marks"][2:], [[1, 4], [1, 4]])
     assert np.isnan(corpus.truth["marks"][:2]).all()
     assert corpus.truth["system"].tolist() == ["reference", "reference", "M1", "M2"]
+    ids = ["article/reference-0", "article/reference-1", "article/M1", "article/M2"]
+    assert [document.id for document in corpus.documents] == ids
+    assert corpus.truth["cluster"].tolist() == ["article"] * 4
+    assert corpus.facts == {
+        "systems": ["M1", "M2"],
+        "articles": 1,
+        "summaries": 2,
+        "dimension": "coherence",
+    }
     refuses("no rating 'beauty'", summeval, raw=tmp_path, dimension="beauty")
     for content, told in (("{}", r"x\.jsonl:1"), ("{", "not JSON")):
         refuses(told, summeval, raw=written(tmp_path / "x.jsonl", content).parent)

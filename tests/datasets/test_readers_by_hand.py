@@ -15,10 +15,10 @@ from longform.datasets.own_texts import read_texts
 from longform.datasets.test_suites import named_suites, sources
 from longform.datasets.text_files import gcdc
 from longform.datasets.titles import Filters, Selection, filtered_corpus, piece_count
-from longform.datasets.wikipedia import tags, template_text
+from longform.datasets.wikipedia import building, tags, template_text, wikitext
 from longform.datasets.wikipedia.arguments import Arguments
 from longform.datasets.wikipedia.building import _digest
-from longform.datasets.wikipedia.dump import PageScanner, _count_lines
+from longform.datasets.wikipedia.dump import Page, PageScanner, _count_lines
 from longform.datasets.wikipedia.marks import Holes
 from longform.datasets.wikipedia.templates import without_templates
 from longform.datasets.wikipedia.wikitext import GuardedParser
@@ -190,6 +190,42 @@ def test_ratings_are_planted_by_streams_of_their_own(monkeypatch, tmp_path):
     assert corpus.facts == {"corpus": "n", "ratings": {"1": 1, "2": 1, "3": 1}}
 
 
+def test_a_claim_shows_the_line_that_decides_it_unless_none_does():
+    given = {"label": "supported", "evidence": [["Ada", 2]]}
+    for label, shown, evidence in (
+        ("supported", "Ada: Ada has 10 or 20 hills.", [["Ada", 2]]),
+        ("refuted", "Ada: Ada has 10 or 20 hills.", [["Ada", 2]]),
+        ("not_enough_info", "", []),
+    ):
+        claim = encyclopedia._Claim("test", "c", label, "Ada", 2)
+        sections = (Section("claim", "c"), Section("evidence", shown))
+        given = ({"label": label, "evidence": evidence},)
+        assert encyclopedia._claim_document(5, claim, LINES) == Document(
+            "claim:5", "test", sections, given
+        )
+
+
+def test_a_folder_holds_suites_or_texts_and_lines_are_texts_too(tmp_path, monkeypatch):
+    taken = []
+    monkeypatch.setattr(named_suites, "read_suite", lambda path: path.name)
+    monkeypatch.setattr(named_suites, "orders", lambda *given: taken.append(given) or [])
+    (tmp_path / "a.txt").write_text(
+        "One. Two. Three.\nOne. Two.\n" + "It ran. " * 8, encoding="utf-8"
+    )
+    for place in (tmp_path / "a.txt", tmp_path):
+        assert list(named_suites._suites_of(str(place), 7)) == []
+    ran = ["It ran."]
+    assert taken[0] == (
+        "a",
+        [("line-1-1", ["One.", "Two.", "Three."]), ("line-3-1", ran * 5), ("line-3-2", ran * 3)],
+        7,
+    )
+    assert len(taken) == 2
+    (tmp_path / "c.json").touch(), (tmp_path / "b.json").touch()
+    assert list(named_suites._suites_of(str(tmp_path), 7)) == ["b.json", "c.json"]
+    assert list(named_suites._suites_of(str(tmp_path / "c.json"), 7)) == ["c.json"]
+
+
 def test_items_of_files_are_numbered_from_one(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("good,bad,suite,context\na,b,s,\nc,d,t,e\nf,g,s,\n", encoding="utf-8")
@@ -263,6 +299,9 @@ def test_pages_are_found_wherever_a_piece_of_the_dump_ends():
         scanner = PageScanner(16)
         found = [*scanner.feed(xml[:cut]), *scanner.feed(xml[cut:])]
         assert found == [b"<page>x</page>", b"<page>yz</page>", "page too large"]
+    for piece, kept in ((b"x" * 99 + b"<page>", b"<page>"), (b"x" * 99 + b"<pag", b"x<pag")):
+        assert list(scanner.feed(piece)) == [] and scanner.buffer == kept
+        scanner = PageScanner(16)
 
 
 @pytest.mark.parametrize(
@@ -300,6 +339,121 @@ def test_brackets_and_tags_without_their_other_end_stay():
 )
 def test_an_exponent_over_an_index_is_written_behind_each_other(parts, shown):
     assert template_text._script_pair(Arguments("su", parts)) == shown
+
+
+def test_a_page_that_cannot_be_parsed_is_scanned(monkeypatch):
+    answers = {"parse": (None, "time-out"), "scan": (([("t", "x")], []), "parsed")}
+    asked = []
+    monkeypatch.setattr(
+        GuardedParser, "_ask", lambda self, mode, text: asked.append((mode, text)) or answers[mode]
+    )
+    parser = GuardedParser()
+    assert parser.read("p") == ([("t", "x")], "time-out: scanned")
+    answers["scan"] = (None, "why")
+    assert parser.read("p") == (None, "unreadable")
+    answers["parse"] = (([("a", "b")], []), "parsed")
+    assert parser.read("p") == ([("a", "b")], "parsed")
+    assert asked == [("parse", "p"), ("scan", "p")] * 2 + [("parse", "p")]
+
+
+def test_the_child_limits_its_memory_and_each_pages_seconds(monkeypatch):
+    requests = iter([["parse", "a"], ["scan", "b"]])
+    sent, limits = [], []
+
+    class Pipe:
+        def __init__(self, number):
+            assert number == 4
+
+        def recv_bytes(self):
+            for request in requests:
+                return json.dumps(request).encode()
+            raise EOFError
+
+        def send_bytes(self, answer):
+            sent.append(json.loads(answer))
+
+    def sections(text, strip):
+        if text == "b":
+            raise MemoryError
+        return [[text, strip.__name__]], []
+
+    used = SimpleNamespace(ru_utime=1.25, ru_stime=1.5)
+    monkeypatch.setattr(wikitext, "Connection", Pipe)
+    monkeypatch.setattr(wikitext, "marked_sections", sections)
+    monkeypatch.setattr(wikitext.resource, "getrusage", lambda who: used)
+    monkeypatch.setattr(wikitext.resource, "getrlimit", lambda kind: (0, 99))
+    monkeypatch.setattr(wikitext.resource, "setrlimit", lambda *given: limits.append(given))
+    wikitext.serve(4, 20, 7)
+    assert sent == [[[[["a", "_by_tree"]], []], "parsed"], [None, "out of memory"]]
+    cpu = (wikitext.resource.RLIMIT_CPU, (23, 99))
+    assert limits == [(wikitext.resource.RLIMIT_AS, (7, 7)), cpu, cpu]
+
+
+def test_a_shard_is_its_articles_its_counts_and_its_digest(monkeypatch, tmp_path):
+    """Of four pages one is no article, one cannot be read and one has no abstract."""
+    texts = {
+        b"r": "redirect",
+        b"u": Page("1", "U", "uu"),
+        b"e": Page("2", "E", "ee"),
+        b"a": Page("3", "Ä", "a\ud800"),
+    }
+    read = {
+        "uu": (None, "unreadable"),
+        "ee": ([("abstract", ""), ("more", "x")], "parsed"),
+        "a\ud800": ([("abstract", "é\ud800")], "time-out: scanned"),
+    }
+
+    class Parser:
+        struck = Counter({"b": 2, "a": 1})
+
+        def __init__(self, seconds):
+            assert seconds == 9
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def read(self, text):
+            return read[text]
+
+    def pages(dump, shard, most):
+        assert (dump, shard, most) == ("dump", "shard", 8)
+        return ["page cut off", b"r", b"u", b"e", b"a"]
+
+    monkeypatch.setattr(building, "raw_pages", pages)
+    monkeypatch.setattr(building, "parse_page", texts.get)
+    monkeypatch.setattr(building, "GuardedParser", Parser)
+    file, record = tmp_path / "s.jsonl", tmp_path / "s.json"
+    settings = SimpleNamespace(page_seconds=9, max_page_bytes=8)
+    building.extract_shard(
+        SimpleNamespace(
+            file=file,
+            record=record,
+            dump="dump",
+            shard="shard",
+            extraction=settings,
+            key="k",
+            source="s",
+        )
+    )
+    line = '{"id": "3", "sections": [{"text": "é?", "title": "abstract"}], "title": "Ä"}\n'
+    assert file.read_text("utf-8") == line
+    assert json.loads(record.read_text()) == {
+        "key": "k",
+        "source": "s",
+        "sha256": hashlib.sha256(line.encode()).hexdigest(),
+        "counts": {
+            "page cut off": 1,
+            "redirect": 1,
+            "unreadable": 1,
+            "abstract missing": 1,
+            "article, time-out: scanned": 1,
+        },
+        "struck": {"a": 1, "b": 2},
+        "wikitext_bytes": 2 + 2 + 4,
+    }
 
 
 def test_a_parser_that_does_not_answer_in_time_is_ended_as_stalled(monkeypatch):
