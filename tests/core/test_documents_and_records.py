@@ -179,6 +179,9 @@ def test_a_difference_is_value_minus_reference_and_another_is_refused():
     assert Record("c", "m", value=3e3, reference=1.0, difference=2999 + 2e-6)
     with pytest.raises(BadInput, match=r"^record c m sys: value 3, reference 1, difference 2.1; a"):
         Record("c", "m", system="sys", value=3.0, reference=1.0, difference=2.1)
+    assert Record("c", "m", value=0.5, reference=0.25, difference=0.25 + 9e-10)
+    with pytest.raises(BadInput, match="value minus reference"):
+        Record("c", "m", value=0.5, reference=0.25, difference=0.25 + 1.2e-9)
     with pytest.raises(BadInput, match="value minus reference"):
         Record("c", "m", value=3.0, reference=1.0, difference=2.0 + 4e-9)
 

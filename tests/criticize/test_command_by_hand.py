@@ -126,6 +126,7 @@ def test_one_system_is_compared_with_its_settings(comparison, capsys):
         "seed": 7,
     }
     assert named["results"] == comparison.out / report.SO_FAR
+    assert named["progress"] is not iter and list(named["progress"]([])) == []
     assert capsys.readouterr().out == f"| table |\nreport: {comparison.out / 'index.html'}\n"
 
 
@@ -150,6 +151,7 @@ def test_several_systems_or_paired_ones_are_compared_together(comparison, capsys
         "results": comparison.out / report.SO_FAR,
     }
     assert {key: named[key] for key in wanted} == wanted
+    assert named["progress"] is not iter and list(named["progress"]([])) == []
     assert capsys.readouterr().out.startswith("| systems |\nreport: ")
     run(comparison, "a", "--paired")
     name, _, named = comparison.calls[-1]

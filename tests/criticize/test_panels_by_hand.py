@@ -206,7 +206,7 @@ def judged(panel):
 
 
 def test_results_are_taken_back_for_the_same_texts_settings_and_critic(tmp_path):
-    path = tmp_path / "new" / "results.jsonl"
+    path = tmp_path / "new" / "deep" / "results.jsonl"
     documents, options = [text("a", 1)], Options(seed=3)
     panel, other = panel_of("nouns"), panel_of("others")
     kept = ResultsSoFar(path, documents, options)
@@ -286,8 +286,12 @@ def test_the_cost_names_every_critic_that_will_read():
     )
 
 
-def test_each_critic_has_its_measure_its_lessons_its_pace_and_its_parts():
-    rows = []
+def test_each_critic_has_its_measure_its_lessons_its_pace_and_its_parts(monkeypatch):
+    rows, shared = [], []
+    latest = panels.Latest
+    monkeypatch.setattr(
+        panels, "Latest", lambda read, users: shared.append(users) or latest(read, users)
+    )
     for panel in panels.panels(Options(packaged=False, packaged_encoder=False)):
         has = "".join(
             letter for letter, field in zip("suncp", panel_fields(panel), strict=True) if field
@@ -311,6 +315,7 @@ def test_each_critic_has_its_measure_its_lessons_its_pace_and_its_parts():
         ("order and repetition", "OrderAndRepetition", "sentences", "units", 5, 40, "np",
          " texts)"),
     ]  # fmt: skip
+    assert shared == [3, 1]  # grids for three critics, and their blocks for one
 
 
 def panel_fields(panel):

@@ -53,7 +53,7 @@ def sides(monkeypatch):
     asked = {}
 
     def halves(real, sources, number=0):
-        asked["halves"] = (real, sources)
+        asked["halves"] = (real, sources, number)
         return Halves(frozenset({"real/a"}), frozenset({"real/b", "real/c"}))
 
     def read(panel, documents):
@@ -84,7 +84,7 @@ def test_a_difference_must_exceed_the_spread_of_both_sides(sides):
         "m": pytest.approx(2.8 * math.sqrt(1.5)),
         "n": pytest.approx(2.8 * math.sqrt(3.0)),
     }
-    assert asked["halves"] == (of_sides.sides[REAL], "sources")
+    assert asked["halves"] == (of_sides.sides[REAL], "sources", 0)
     assert asked["read"] == IDS[REAL] + IDS["m"] + IDS["n"]
     assert asked["statistics"] == (["real/a"], REAL, ["real/b", "real/c"])
 
@@ -308,7 +308,10 @@ def test_a_plan_is_made_with_the_model_the_encoder_and_the_seed(monkeypatch):
     settings = {"model": "M", "encoder": "E", "orders": True, "seed": 5}
     assert systems.plan_systems(texts[:2], {"m": texts[2:]}, **settings) == []
     assert systems.plan_systems(texts[:2], {"m": texts[2:]}) == []
-    assert chosen == [("M", "E", 5, True), (None, None, 1234, False)]
+    monkeypatch.setattr(systems, "ResultsSoFar", lambda *given: None)
+    found = systems.criticize_systems(texts[:2], {"m": texts[2:]}, **settings)
+    assert (found.results, found.left_out, found.failed, found.paired) == ((), (), (), False)
+    assert chosen == [("M", "E", 5, True), (None, None, 1234, False), ("M", "E", 5, True)]
 
 
 def test_a_pair_has_one_p_value_whichever_system_comes_first(monkeypatch):

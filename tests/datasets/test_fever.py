@@ -181,6 +181,7 @@ def test_published_articles_are_pages_and_claims_share_their_sentence(tmp_path):
         raw=tmp_path,
     )
     refuses("no such file", encyclopedia.claims, name="c", seed=1, raw=tmp_path, pairs="lost.jsonl")
+    refuses("splitter is 'x'", encyclopedia.claims, name="c", seed=1, raw=tmp_path, splitter="x")
 
 
 def test_a_small_model_reads_the_openings_it_will_continue(tmp_path):

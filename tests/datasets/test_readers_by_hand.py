@@ -4,6 +4,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -387,6 +388,16 @@ def test_the_child_limits_its_memory_and_each_pages_seconds(monkeypatch):
     assert sent == [[[[["a", "_by_tree"]], []], "parsed"], [None, "out of memory"]]
     cpu = (wikitext.resource.RLIMIT_CPU, (23, 99))
     assert limits == [(wikitext.resource.RLIMIT_AS, (7, 7)), cpu, cpu]
+
+
+def test_the_parsers_child_finds_the_package_where_this_one_lies(monkeypatch):
+    started = []
+    monkeypatch.setattr(wikitext.subprocess, "Popen", lambda words, **_: started.append(words))
+    GuardedParser()._started()
+    assert (
+        repr(str(Path(tags.__file__).parents[3]))[1:-1] in started[0][2].replace("'", " ").split()
+    )
+    assert started[0][:2] == [sys.executable, "-c"]
 
 
 def test_a_shard_is_its_articles_its_counts_and_its_digest(monkeypatch, tmp_path):

@@ -388,8 +388,16 @@ def test_formulas_of_our_labels_are_drawn_as_formulas(formula, tmp_path):
     assert drawn(tmp_path, formula) != drawn(tmp_path, formula.replace("$", r"\$"))
 
 
-def test_a_drawing_has_its_size_in_inches_at_the_resolution(tmp_path):
-    save_drawing((lambda canvas: canvas.subplots(), (3.0, 2.0)), tmp_path / "drawing")
+def test_a_drawing_has_its_size_in_inches_at_the_resolution(tmp_path, monkeypatch):
+    monkeypatch.setenv("LONGFORM_PDF", "1")
+
+    def draw(canvas):
+        canvas.subplots()
+        assert type(canvas.get_layout_engine()).__name__ == "ConstrainedLayoutEngine"
+
+    save_drawing((draw, (3.0, 2.0)), tmp_path / "drawing")
+    pdf = (tmp_path / "drawing.pdf").read_bytes()
+    assert not any(word in pdf for word in (b"CreationDate", b"Producer", b"Creator"))
     with Image.open(tmp_path / "drawing.png") as picture:
         assert picture.size == (3 * RESOLUTION, 2 * RESOLUTION)
 

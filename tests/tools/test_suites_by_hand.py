@@ -1,6 +1,7 @@
 """Floors, plans and tables of suites by hand, without a model."""
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,6 +56,26 @@ def result(**fields):
 )
 def test_a_remark_is_due_where_a_floor_reaches_the_interval(fields, remark):
     assert suites._remark(result(**fields)) == remark
+
+
+def test_a_value_gains_the_noise_of_its_column():
+    assert suites._noisy({"r": 2.0, "s": 7.0}, {"s": 0, "r": 1}, np.array([0.5, 0.25]), "r") == 2.25
+
+
+@pytest.mark.parametrize(("untrained", "name"), [(False, "m"), (True, "untrained m")])
+def test_a_reader_is_opened_under_the_name_of_its_model(untrained, name, monkeypatch):
+    monkeypatch.setattr(trial, "open_language_model", lambda folder: (f"words of {folder}", "net"))
+    monkeypatch.setattr("longform.critics.surprisal.read.Encoder", lambda *given: given)
+    monkeypatch.setattr(
+        "longform.language_models.log_probs.open_reader", lambda network, label: (network, label)
+    )
+    monkeypatch.setattr(suites, "_untrained", lambda network: f"new {network}")
+    model = SimpleNamespace(name="m", opened_folder=lambda: nullcontext("f"))
+    network = "new net" if untrained else "net"
+    expected = OpenedReader(
+        model, network, ("words of f", "bos", "eos"), (network, f"suites {name}")
+    )
+    assert OpenedReader.of(model, "bos", "eos", untrained) == expected
 
 
 def test_a_table_has_p_values_where_two_models_were_read():

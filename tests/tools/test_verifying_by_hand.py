@@ -66,6 +66,26 @@ def test_a_command_hands_its_options_to_the_tool_by_name(command, monkeypatch):
     assert options.items() <= reached.value.args[0].items()
 
 
+def test_a_command_is_run_with_ctrl_c_heard_and_asks_for_its_extra(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(commands.extras, "check", lambda *names: asked.append(names))
+    monkeypatch.setattr("longform.tools.writing.decoder_listing", lambda: "all")
+    interrupt = SimpleNamespace(ends_at_once=True, heard=False)
+    assert commands.run(SimpleNamespace(command="decoders"), interrupt) == 0
+    assert (asked, capsys.readouterr().out) == ([("models", "pydantic")], "all\n")
+    assert interrupt.ends_at_once is False
+
+
+def test_pages_are_needed_and_the_extra_is_asked_for_first(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(verifying.extras, "check", lambda *names: asked.append(names))
+    monkeypatch.setattr(verifying, "_opened_judge", lambda named, stack: None)
+    monkeypatch.setattr(verifying, "named_model", lambda judge: SimpleNamespace(name=judge))
+    monkeypatch.setattr(verifying, "_pages_of", lambda source: iter(()))
+    refuses("no page in it; give", verifying._opened(tmp_path, "j").__enter__)
+    assert asked == [("models", *verifying.NETWORKS, "bm25s")]
+
+
 def test_results_go_into_no_file(tmp_path, capsys):
     (tmp_path / "file").write_text("mine")
     sentence = "is no folder to write in; name another folder"
@@ -98,8 +118,8 @@ def test_what_is_read_is_not_overwritten(name, tmp_path, monkeypatch):
     commands._check_file(Path("a.csv"), [name])  # nothing lies there yet
     (tmp_path / "a.csv").write_text("mine", encoding="utf-8")
     refuses(sentence, commands._check_file, Path("a.csv"), ["b.csv", name])
-    commands._check_file(Path("new/b.csv"), [name])
-    assert (tmp_path / "new").is_dir()
+    commands._check_file(Path("new/deep/b.csv"), [name])
+    assert (tmp_path / "new" / "deep").is_dir()
 
 
 def test_texts_that_are_checked_are_not_overwritten_by_verdicts(tmp_path):
@@ -354,7 +374,7 @@ def test_pages_are_named_by_title_or_file_and_those_of_one_title_are_one(tmp_pat
     one_page = ["Dr. No is a film.", "It is old.", "It has a sequel."]
     assert list(verifying._pages_of(tmp_path)) == [("Dr. No (film)", one_page)]
     rows = tmp_path / "pages.jsonl"
-    rows.write_text('{"id": "St. Louis", "text": "A city."}\n{"text": "A town."}\n')
+    rows.write_text('{"text": "A town."}\n{"id": "St. Louis", "text": "A city."}\n')
     assert list(verifying._pages_of(rows)) == [("St. Louis", ["A city."])]
     assert "1 page without a title, by which" in capsys.readouterr().err
     rows.write_text('{"text": "A town."}\n')

@@ -559,8 +559,7 @@ def _named_output(
     if brief or target.code in _COMPOSITE_OUTPUT:
         return symbols
     last = number(numbers[-1].replace("−", "-"))
-    if last is None:
-        return symbols
+    assert last is not None  # it is a number that this module wrote
     adjective = options.get("adj") == "on"
     name = _name(target, last, options, several=len(numbers) > 1, adjective=adjective)
     if len(numbers) == 1 and len(symbols) > len(numbers[0]):
