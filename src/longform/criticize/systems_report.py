@@ -426,13 +426,16 @@ class Legend:
 
 def _legend(systems: Sequence[str]) -> Legend:
     """As many columns of names as have room in the figure's width, four at most."""
-    names = [wrap(system, LONGEST_NAME) or [system] for system in systems]  # lines of each
-    longest = max(len(line) for lines in names for line in lines)
-    most_lines = max(map(len, names))
+    names = []
+    longest = most_lines = 0
+    for system in systems:
+        lines = wrap(system, LONGEST_NAME) or [system]
+        longest = max(longest, *map(len, lines))
+        most_lines = max(most_lines, len(lines))
+        names.append("\n".join(lines))
     columns = int(WIDTH / (MARK_WIDTH + LETTER_WIDTH * longest))
     columns = max(1, min(columns, 4, len(names)))
-    shown = ["\n".join(lines) for lines in names]
-    return Legend(shown, columns, most_lines * math.ceil(len(names) / columns))
+    return Legend(names, columns, most_lines * math.ceil(len(names) / columns))
 
 
 def _half_width(critic: CriticOnSystems) -> float:
