@@ -223,7 +223,7 @@ class BridgeEncoder(pl.LightningModule):
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
         """Log the loss of a validation batch, the same triplets in every round."""
-        rng = torch.Generator().manual_seed(derived_seed("validation", index) % 2**63)
+        rng = torch.Generator().manual_seed(derived_seed("validation", index))
         loss = self.loss(batch["labels"], "validation", rng)
         self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
