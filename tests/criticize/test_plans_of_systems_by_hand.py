@@ -308,6 +308,11 @@ def test_a_plan_is_made_with_the_model_the_encoder_and_the_seed(monkeypatch):
     settings = {"model": "M", "encoder": "E", "orders": True, "seed": 5}
     assert systems.plan_systems(texts[:2], {"m": texts[2:]}, **settings) == []
     assert systems.plan_systems(texts[:2], {"m": texts[2:]}) == []
+    both = systems.read_texts(texts[:2]), {"m": systems.read_texts(texts[2:])}
+    labelled = [(d.id, d.split) for d in systems.ComparedSides.of(*both, False).documents()]
+    assert labelled == [
+        ("real/text-1", "test"), ("real/text-2", "test"), ("m/text-1", "generated"), ("m/text-2", "generated")
+    ]  # fmt: skip
     monkeypatch.setattr(systems, "ResultsSoFar", lambda *given: None)
     found = systems.criticize_systems(texts[:2], {"m": texts[2:]}, **settings)
     assert (found.results, found.left_out, found.failed, found.paired) == ((), (), (), False)

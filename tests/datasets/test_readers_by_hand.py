@@ -1,5 +1,6 @@
 """Small files as whole results: ids, numbers, orders and what is left out, by hand."""
 
+import bz2
 import hashlib
 import json
 import sys
@@ -19,8 +20,8 @@ from longform.datasets.titles import Filters, Selection, filtered_corpus, piece_
 from longform.datasets.wikipedia import building, tags, template_text, wikitext
 from longform.datasets.wikipedia.arguments import Arguments
 from longform.datasets.wikipedia.building import _digest
-from longform.datasets.wikipedia.dump import Page, PageScanner, _count_lines
-from longform.datasets.wikipedia.marks import Holes
+from longform.datasets.wikipedia.dump import Page, PageScanner, _count_lines, _count_top, decoded
+from longform.datasets.wikipedia.marks import GONE, Holes
 from longform.datasets.wikipedia.templates import without_templates
 from longform.datasets.wikipedia.wikitext import GuardedParser
 from longform.documents import Document, Section
@@ -118,13 +119,34 @@ def test_rows_of_tables_without_ids_are_named_by_their_number(tmp_path):
     assert [d.id for d in read_texts(table).documents] == ["line-1", "x", "line-3"]
 
 
-def test_tables_of_columns_ask_for_their_extra(tmp_path, monkeypatch):
-    asked = []
+def test_tables_of_columns_are_read_by_batches_of_text_and_id(tmp_path, monkeypatch):
+    asked, path = [], tmp_path / "t.parquet"
+    rows = [[{"text": "a", "id": None}, {"text": "b", "id": 7}], [{"text": "c", "id": ""}]]
+
+    class File:
+        schema_arrow = SimpleNamespace(names=["text", "other", "id"])
+
+        def __init__(self, given):
+            asked.append(given)
+
+        def iter_batches(self, columns):
+            asked.append(columns)
+            return [SimpleNamespace(to_pylist=lambda batch=batch: batch) for batch in rows]
+
+    parquet = SimpleNamespace(ParquetFile=File)
+    arrow = SimpleNamespace(parquet=parquet, ArrowException=KeyError)
     monkeypatch.setattr(text_sources.extras, "check", lambda *names: asked.append(names))
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError):
-        list(text_sources.table_rows(tmp_path / "t.parquet", None))
-    assert asked == [("parquet", "pyarrow")]
+    monkeypatch.setitem(sys.modules, "pyarrow", arrow)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", parquet)
+    assert list(text_sources.table_rows(path, None)) == [
+        ("row 1", {"text": "a"}),
+        ("row 2", {"text": "b", "id": "7"}),
+        ("row 3", {"text": "c"}),
+    ]
+    assert asked == [("parquet", "pyarrow"), path, ["id", "text"]]
+    refuses(
+        r"t\.parquet: has no column 'x', its columns are", list, text_sources.table_rows(path, "x")
+    )
 
 
 def test_titles_are_counted_in_training_documents_alone():
@@ -314,6 +336,10 @@ def test_views_of_at_most_eighteen_digits_are_counted(digits, outcome, tmp_path)
     views, ids, counts = Counter(), {}, Counter()
     _count_lines(path, 2, views, ids, counts)
     assert counts == {outcome: 1}
+    top = [{"articles": [{"article": "A", "views": 3}, {"article": "B", "views": 4}]}]
+    path.write_text(json.dumps({"items": top}), encoding="utf-8")
+    _count_top(path, added := Counter(A=1), lines := Counter())
+    assert (added, lines) == ({"A": 4, "B": 4}, {"lines": 2})
     assert (views, ids) == (({"A": 10**18 - 1}, {"A": "5"}) if outcome == "lines" else ({}, {}))
 
 
@@ -329,9 +355,32 @@ def test_a_part_of_a_file_has_the_digest_of_its_bytes(tmp_path):
         assert _digest(tmp_path / "f", start, stop) == hashlib.sha256(part).hexdigest()
 
 
+def test_streams_are_given_in_pieces_of_a_mebibyte(tmp_path):
+    packed = bz2.compress(bytes(5 << 19))
+    (tmp_path / "f").write_bytes(b"x" + packed + packed[:20])
+    with (tmp_path / "f").open("rb") as file:
+        whole = [len(piece) for piece in decoded(file, 1, 1 + len(packed))]
+        assert [size for size in whole if size] == [1 << 20, 1 << 20, 1 << 19]
+        assert list(decoded(file, 1 + len(packed), 21 + len(packed)))[-1] == "stream: truncated bz2"
+
+
+def test_the_names_that_strike_most_sentences_come_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "NAMES", 2)
+    for number, struck in enumerate(({"a": 1, "c": 5, "d": 3}, {"b": 3, "a": 1})):
+        (tmp_path / f"shard-{number}.jsonl").touch()
+        (tmp_path / f"shard-{number}.json").write_text(json.dumps({"struck": struck}))
+    assert list(building.Shards(tmp_path).struck.items()) == [
+        ("c", 5),
+        ("b", 3),
+        ("other names", 5),
+    ]
+
+
 def test_brackets_and_tags_without_their_other_end_stay():
     assert tags.without_extension_tags("a</ref>b", Holes()) == "a</ref>b"
     assert without_templates("a {| b", Holes()) == "a {| b"
+    media = wikitext.without_media("a[[File:x]][[File:y|[[z]]]]b [[c")
+    assert media == f"a{GONE}{GONE}b [[c"
     assert without_templates("a |} b", Holes()) == "a |} b"
 
 

@@ -89,6 +89,8 @@ SHOWN = {
     "{{columns-list|2|a}} {{col-list|a}} {{col-list|text=b|content=c|a}} {{col-list|text=b|a}}": "a a c b",
     "{{convert|0.5|-|0.62|mi|km|0|order=flip}}": "1–1 kilometres (0.5–0.62 mi)",
     "{{convert|12000|ft|6|in|m|comma=off}}": "12000 feet 6 inches (3657.75 m)",
+    "{{script/Hebrew|a|text=b}} {{script/Hebrew|a}}": "b a",
+    "x{{citation needed}} y{{sfnp}} z{{infobox}}{{user x}}{{cite x archive}}{{r/a}}{{short description}}": "x y z",
     "{{#switch:a}}x{{#switch:a|b}}": "xb",
     "{{age in days|2000|2|3|2001}} {{age|2000|2|3|2001}}": "333 0",
     "{{convert|0|km|mi|spell=in}} {{convert|1|km|mi|spell=in}}": "zero kilometres (0 mi) one kilometre (0.62 mi)",

@@ -59,22 +59,16 @@ REFUSED = {
     "": "arguments are required: COMMAND",
     "examples": "arguments are required: folder",
     "criticize r": "arguments are required: generated",
-    "criticize r a --seed x": "--seed: invalid int value",
     "suites m": "arguments are required: suites",
     "suites m s --metric mode": "--metric: invalid choice: 'mode'",
     "suites m s --ends eos": "--ends: invalid choice: 'eos'",
     "suites m s --separator bos": "--separator: invalid choice: 'bos'",
-    "suites m s --seed x": "--seed: invalid int value",
     "generate m": "arguments are required: --prefixes",
     "generate m --prefixes p --prompt title": "--prompt: invalid choice: 'title'",
-    "generate m --prefixes p --new-tokens x": "--new-tokens: invalid int value",
-    "generate m --prefixes p --repeats x": "--repeats: invalid int value",
-    "generate m --prefixes p --batch x": "--batch: invalid int value",
     "verify --pages p": "arguments are required: texts",
     "verify t": "arguments are required: --pages",
     "export": "arguments are required: KIND",
     "export harness f": "arguments are required: suites",
-    "export harness f s --seed x": "--seed: invalid int value",
 }
 
 

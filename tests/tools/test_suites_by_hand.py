@@ -58,6 +58,13 @@ def test_a_remark_is_due_where_a_floor_reaches_the_interval(fields, remark):
     assert suites._remark(result(**fields)) == remark
 
 
+def test_files_are_written_into_new_folders_beside_others(tmp_path):
+    for name in ("x", "y"):
+        paths = exporting._write_files(tmp_path / "a" / "b", {name: f"{name}é"})
+        assert paths == [tmp_path / "a" / "b" / name]
+    assert (tmp_path / "a" / "b" / "x").read_bytes() == "xé".encode()
+
+
 def test_a_value_gains_the_noise_of_its_column():
     assert suites._noisy({"r": 2.0, "s": 7.0}, {"s": 0, "r": 1}, np.array([0.5, 0.25]), "r") == 2.25
 

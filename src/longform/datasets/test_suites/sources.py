@@ -304,10 +304,8 @@ def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]
 
     Raises InputError: they are equal, or one only adds words to the other.
     """
-    # Numbers of words; those behind may not overlap those before in the shorter sentence.
-    shorter = min(len(first), len(second))
-    before = _num_shared(first, second)
-    after = _num_shared(first[::-1][: shorter - before], second[::-1][: shorter - before])
+    before = _num_shared(first, second)  # words
+    after = _num_shared(first[::-1], second[::-1])
     candidate, other = (" ".join(words[before : len(words) - after]) for words in (first, second))
     if not candidate or not other:
         raise InputError(
