@@ -12,7 +12,7 @@ from longform.statistics.markov_chain import END, MarkovCritic, drawn_at_random,
 from longform.statistics.random_streams import generator
 from longform.statistics.signatures import signature
 from longform.statistics.trainings import two_level_p
-from longform.text import markdown
+from longform.text import entity_grids, markdown
 from longform.text import restructured_text as rst
 from longform.text.entity_grids import spacy_role
 from longform.text.lexicon import HYPERNYM, Lexicon, Taxonomy, read_wordnet
@@ -63,7 +63,7 @@ def test_a_stop_without_a_blank_is_judged_by_the_words_beside_it(text, sentences
 
 
 @pytest.mark.parametrize(("text", "opens"), [
-    ("It rained .", False), ("( It rained .", True), ("[ It rained .", True), ("( It (so) .", True),
+    ("It rained .", False), ("( It rained .", True), ("[ It rained .", True), ("( It (so) .", True), ("[ It [so] .", True),
     ("( It ) rained .", False), ("( It [ rained .", False),
 ])  # fmt: skip
 def test_a_sentence_opens_with_a_bracket_that_is_alone_open(text, opens):
@@ -108,12 +108,18 @@ def test_orders_of_no_sentence_draw_nothing():
     assert rng.random() == np.random.default_rng(0).random()
 
 
-def test_the_head_of_a_phrase_is_a_noun():
+def test_the_head_of_a_phrase_is_a_noun(monkeypatch):
     verb = SimpleNamespace(i=0, pos_="VERB", dep_="ROOT")
     verb.head = verb
     noun = SimpleNamespace(i=1, pos_="NOUN", dep_="nsubj", head=verb)
     parts = [SimpleNamespace(i=2, pos_="NOUN", dep_="compound", head=head) for head in (verb, noun)]
     assert [spacy_role(token) for token in parts] == ["X", "S"]
+    for text, token in zip(("Dog", "Cat", "ran"), (*parts, verb), strict=True):
+        token.text = text
+    monkeypatch.setattr(
+        entity_grids, "spacy_pipeline", lambda model: lambda sentence: [*parts, verb]
+    )
+    assert entity_grids.spacy_mentions("m")("s") == [("dog", "X"), ("cat", "S")]
 
 
 LINE = "{} 03 {} 01 {} 0 {} | gloss of it  \n"

@@ -12,14 +12,16 @@ from longform.critics.code_mixing import score as mixing
 from longform.critics.entity_grid import score as grids
 from longform.critics.entity_grid.blocks import BlockedEntityGrid
 from longform.critics.entity_grid.score import MACHINE_ITERATIONS, GridRanker, rank_weights
+from longform.critics.lexical import wordnet
 from longform.critics.lexical.score import LatentSemanticAnalysis
 from longform.critics.mauve import score as mauve
-from longform.critics.metrics import MetricSettings
+from longform.critics.metrics import MetricSettings, WordnetSimilarity
 from longform.critics.order_and_repetition import read as costs
 from longform.critics.order_and_repetition.read import _by_sentence
 from longform.critics.perplexity.score import ratio
 from longform.critics.readings import Reading
 from longform.critics.surprisal.read import token_regions
+from longform.critics.trainings import CriticTraining
 from longform.critics.verifiability import checker, reliability, text_measures, train
 from longform.documents import Predictions
 from longform.results import Record
@@ -141,13 +143,11 @@ def test_an_end_token_belongs_to_the_last_region_of_one_letter():
     assert token_regions("a", [1], [0, 1]).tolist() == [0, 0]
 
 
-def test_settings_leave_metric_and_reading_to_their_kinds():
-    calls = (
-        (MetricSettings().metric, None), (MetricSettings().units, None), (Reading().predict, None)
-    )  # fmt: skip
-    for call, given in calls:
+def test_settings_leave_what_they_do_to_their_kinds():
+    metric, given = MetricSettings(), (None,)
+    for call in (metric.metric, metric.units, Reading().predict, CriticTraining().fit):
         with pytest.raises(NotImplementedError):
-            call(given)
+            call(*given)
 
 
 @pytest.mark.parametrize(("sentence", "count"), [
@@ -298,6 +298,21 @@ def test_costs_are_read_in_windows_of_two_tokens_or_more(monkeypatch, tmp_path):
             2,
             window,
         )
+
+
+@pytest.mark.parametrize(("given", "asked"), [
+    ({}, {}), ({"extended": False}, {"extended": False}), ({"extended": True}, {"extended": True}),
+])  # fmt: skip
+def test_a_word_nets_measure_says_whether_it_is_extended_if_told(given, asked, monkeypatch):
+    monkeypatch.setattr(wordnet, "wordnet", lambda **named: named)
+    settings = WordnetSimilarity(measure="lesk", **given)
+    assert settings.metric("real") == {"real": "real", "measure": "lesk", **asked}
+
+
+def test_concepts_without_information_are_alike_in_nothing():
+    with np.errstate(all="raise"):
+        found = wordnet.Lin().measure(np.array([[0.0, 0.5, 4.0]]), np.array([[0.0, 0.2, 1.0]]))
+    assert found.tolist() == [[0.0, 0.8, 0.5]]
 
 
 def test_labels_that_no_sentence_has_are_missing_also_of_resamples():

@@ -81,6 +81,11 @@ def test_a_text_that_nobody_rated_has_no_mean_and_divides_nothing():
     assert repr(found.tolist()) == "[2.0, 5.0, nan]"
 
 
+def test_a_line_through_as_many_points_as_weights_has_no_p():
+    weights, p_values = ratings.least_squares(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]))
+    assert weights == pytest.approx([1.0, 2.0]) and np.isnan(p_values).all()
+
+
 def test_expected_alpha_is_one_minus_observed_over_chance():
     # q = .5 * .9 + .5 * .1 = .5 for one, .5 for the other; observed .1 * .8 + .2 * .9
     assert human_study.expected_alpha(0.5, [0.1, 0.2]) == pytest.approx(1 - 0.26 / 0.5)
@@ -166,6 +171,16 @@ def test_sides_of_an_area_have_the_sign_of_better_scores():
     for lower, sign in ((True, 1), (False, -1)):
         found = orders.Area("a", "b", lower=lower).sides(both)
         assert [side.tolist() for side in found] == [[sign * 1, sign * 3], [sign * 4, sign * 2]]
+
+
+@pytest.mark.parametrize(("learner", "count"), [(True, 2), (False, 3)])
+def test_a_scorer_is_fitted_on_originals_and_a_learner_on_the_first(learner, count, monkeypatch):
+    monkeypatch.setattr(orders, "PairLearner", dict if learner else list)
+    scorer = type("Scorer", (dict,), {"fit": lambda self, units: units})()
+    train = [SimpleNamespace(original="a"), "b", "c"]
+    assert orders._fitted(scorer, train, 2) == ["a", "b", "c"][:count]
+    assert orders._fitted(scorer, train, None) == ["a", "b", "c"]
+    assert orders._fitted(scorer, (), 2) is scorer
 
 
 def test_two_infinite_scores_tie_without_arithmetic_on_them():

@@ -349,7 +349,7 @@ def combined_scorers(
             "one out"
         )
     rng = generator(name, "regression")
-    cut = min(max(1, round(FITTED_SHARE * len(names))), len(names) - 1)
+    cut = round(FITTED_SHARE * len(names))
     fitted_names = {names[i] for i in rng.permutation(len(names))[:cut]}
     is_fitted = np.array([cluster in fitted_names for cluster in clusters])
     fitted_columns = {}

@@ -222,7 +222,8 @@ def test_claims_are_the_first_five_sentences_with_titles_for_pronouns():
         claim.named for claim in made
     )
     untitled = reading.claims_of("It lies. The town is old.", "", split)
-    assert [claim.text for claim in untitled] == ["It lies.", "The town is old."]
+    told = [(claim.text, claim.pronouns, claim.named, claim.cut) for claim in untitled]
+    assert told == [("It lies.", 0, False, False), ("The town is old.", 0, False, False)]
     fifty = " ".join(["word"] * 49) + "."
     made = reading.claims_of(f"{fifty} more {fifty}", "Ulm", split)
     assert [claim.verifiable for claim in made] == [True, False]
@@ -352,3 +353,19 @@ def test_verifiable_claims_of_all_texts_are_checked_in_one_batch(folder, monkeyp
     verifiable = [first.texts[0], second.texts[0]]
     assert [len(first.texts), len(second.texts)] == [2, 1]
     assert batches == [verifiable, [first.texts[0]], [second.texts[0]]]
+
+
+def test_the_words_of_texts_and_of_their_claims_are_counted_on_pages(folder, monkeypatch):
+    counted, similarity = [], reading.PageSimilarity
+
+    def noted(pages, words):
+        counted.append(words)
+        return similarity(pages, words)
+
+    monkeypatch.setattr(reading, "PageSimilarity", noted)
+    documents, truth = generated("It closed.They left.", "Rain fell.")
+    given = {"reader": folder, "name": "row", "splitter": "rules"}
+    reading.read(documents=documents, truth=truth, **given)
+    of_text = {"it", "closed.they", "left", "it closed.they", "closed.they left"}
+    of_claims = {"closed", "it closed", "they", "they left"}
+    assert counted == [of_text | of_claims | {"rain", "fell", "rain fell"}]

@@ -277,6 +277,21 @@ def test_each_measure_of_a_sentence_is_correlated_with_each_verdict():
         }  # fmt: skip
 
 
+def test_questions_of_checked_texts_hand_on_what_they_are_asked(monkeypatch):
+    monkeypatch.setattr(verified_texts, "generations_from_predictions", lambda texts: f"<{texts}>")
+    for name in ("decoder_records", "sheet_record", "accuracy_records", "corrected_records"):
+        monkeypatch.setattr(verified_texts, name, lambda *given, name=name: (name, *given))
+    assert verified_texts.decoders(texts="t") == ("decoder_records", "<t>", (), 500)
+    asked = verified_texts.decoders(texts="t", correlations=["beam"], resamples=7)
+    assert asked == ("decoder_records", "<t>", ["beam"], 7)
+    assert verified_texts.sheet(texts="t", prefixes=3) == [("sheet_record", "<t>", 3)]
+    assert verified_texts.checker(texts="t") == ("accuracy_records", "<t>")
+    for given in ((), (9,)):
+        named = {"resamples": given[0]} if given else {}
+        asked = verified_texts.corrected(train="k", texts="t", variant="v", **named)
+        assert asked == ("corrected_records", "<t>", "<k>", "v", *(given or (500,)))
+
+
 def test_a_correlation_leaves_out_what_has_no_value_and_draws_pages():
     values, hits = np.array([1.0, NAN, 3, 2, 5, 5]), np.array([0.0, 1, 1, 0, 1, 0])
     pages = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
