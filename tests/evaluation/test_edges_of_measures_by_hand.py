@@ -17,7 +17,6 @@ from longform.evaluation.measurements import Measurement, mean_of_trainings, pai
 from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.results import Record
 from longform.statistics.intervals import wilson
-from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from tests.evaluation.test_human_study_by_hand import row
 
@@ -313,33 +312,3 @@ def test_suites_of_one_source_are_pooled_with_as_many_trials_as_texts():
         record("re-mention", (2, 2, 1, 1), 2, 1.0),
         record("all suites", (10, 6, 3, 1), 6, pytest.approx(10 / 16)),
     ]
-
-
-def test_two_scorers_are_compared_over_the_texts_that_both_score(monkeypatch):
-    x, y = np.array([1.0, 2, 4, 3, NAN, 6]), np.array([2.0, 1, 5, NAN, 1, 5])
-    people = np.array([[1.0], [2], [3], [3], [5], [5]])
-    clusters = list("bbaacc")
-    monkeypatch.setattr(ratings, "RESAMPLES", 30)
-    directions = {"y": ("lower", "of y")}
-    found = ratings.rating_records(
-        {"x": x, "y": y}, people, clusters, directions=directions, name="n"
-    )
-    assert [(one.critic, one.metric, one.task, one.variant, one.better, one.signature) for one in found] == [
-        *(("x", kind, "text", "", *ratings.UNKNOWN) for kind in agreement.KINDS),
-        *(("y", kind, "text", "", "lower", "of y") for kind in agreement.KINDS),
-        ("y", "intercorrelation", "", "x", "", ""), ("x", "pearson_difference", "", "y", "", ""),
-    ]  # fmt: skip
-    rows = [0, 1, 2, 5]
-    by_cluster = {0: [2], 1: [0, 1], 2: [5]}  # sorted names: a, b, c
-    rng, draws = generator("n", "x", "y", "difference"), []
-    for _ in range(30):
-        taken = [i for cluster in rng.integers(0, 3, 3) for i in by_cluster[cluster]]
-        pair = [agreement.value_of("pearson", side[taken], people[taken, 0]) for side in (x, -y)]
-        draws.append(pair[0] - pair[1])
-    draws = np.array(draws)[~np.isnan(draws)]
-    low, high = np.quantile(draws, [0.025, 0.975], method="inverted_cdf")
-    of_x, of_y = (np.corrcoef(side[rows], people[rows, 0])[0, 1] for side in (x, -y))
-    last = found[-1]
-    assert (last.value, last.low, last.high) == pytest.approx((of_x - of_y, low, high))
-    assert (last.units, last.excluded, last.paired) == (4, 2, True)
-    assert found[4].value == pytest.approx(np.corrcoef(x[rows], y[rows])[0, 1])

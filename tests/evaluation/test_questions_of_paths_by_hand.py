@@ -1,7 +1,6 @@
 """Which texts, scorers and heads each question of sentence paths takes, with stand-ins for the scorers."""
 
 import math
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -205,57 +204,6 @@ def test_the_course_has_an_area_and_an_accuracy_at_each_variance(monkeypatch):
     assert asked == [1] and course["sigma2"] == 0.5 and course["sweep"]["sigma2"] == [0.1, 0.2]
     # lower scores are better: nobody, then one of two; of the four pairs of texts none, then two
     assert course["sweep"]["accuracy"] == [0.0, 0.5] and course["sweep"]["auc"] == [0.0, 0.5]
-
-
-@dataclass(frozen=True)
-class Known:
-    """A critic that is fitted to the training paths."""
-
-    sigma2: float = 1.0
-
-    def fit(self, units):
-        assert [unit.unit_id for unit in units] == ["t0"]
-        return self
-
-
-def test_the_best_variance_is_judged_on_other_texts(paths, monkeypatch):
-    train, texts = paths
-    sweep = {"auc": [0.5, 0.7, 0.7, math.nan], "sigma2": [0.9, 0.25, 8.0, 1.0]}
-    asked = []
-
-    def course(critic, units, task):
-        asked.append((critic, units, task.kind, task.sizes, task.copies, task.draws))
-        return {"sweep": sweep}
-
-    def area(judge, units, task, fields):
-        def records(*names):
-            return [
-                Record(**fields, value=judge.sigma2, details={"roc": [units[0].unit_id, names]})
-            ]
-
-        return SimpleNamespace(records=records, sigma2=judge.sigma2)
-
-    def difference(chosen, estimate, *names, **fields):
-        return Record(**fields, value=chosen.sigma2 - estimate.sigma2, details={"names": names})
-
-    monkeypatch.setattr(sentence_paths, "BBScore", Known)
-    monkeypatch.setattr(sentence_paths, "_course", course)
-    monkeypatch.setattr(sentence_paths, "_area_of_orders", area)
-    monkeypatch.setattr(sentence_paths, "paired_difference", difference)
-    records = sentence_paths.best_variance(train=train, texts=texts)
-    sizes = (1, 2, 5, 10)
-    assert asked == [(Known(), train[:1], "block", (n,), 1, ("block shuffle", 0)) for n in sizes]
-    wanted = []
-    for size in sizes:
-        task = ShuffleTask("block", (size,)).name
-        names, fields = ("best variance", task), {"task": task, "variant": "best_variance"}
-        details = {"roc": ["x1", names], "sigma2": 1.0, "best_sigma2": 0.25}
-        wanted.append(Record("bbscore", "area", value=0.25, details=details, **fields))
-        details = {"names": names}
-        wanted.append(Record("bbscore", "area_difference", value=-0.75, details=details, **fields))
-    assert records == wanted
-    sweep["auc"] = [math.nan] * 4
-    refuses("0 of 1 training documents", sentence_paths.best_variance, train=train, texts=texts)
 
 
 def test_length_is_asked_of_two_scorers_and_test_texts(paths, monkeypatch):

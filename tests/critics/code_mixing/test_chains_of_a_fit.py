@@ -15,14 +15,6 @@ def document(name, text, split="train"):
     return Document(name, split, (Section(None, text),))
 
 
-def test_five_chains_are_started_and_the_best_is_kept():
-    texts = ["uno dos tres", "one two three", "dos tres uno", "two three one", ""]
-    documents = [document(f"d{i}", text) for i, text in enumerate(texts)]
-    facts = fit(documents, seed=1, languages=2, sweeps=4, burn_in=1, optimise_every=2).facts
-    assert len(facts["nats_per_word"]) == 5
-    assert (facts["documents"], facts["empty_documents"], facts["sweeps"]) == (4, 1, 4)
-
-
 @pytest.mark.parametrize(
     ("settings", "languages", "wanted"),
     [
@@ -99,10 +91,16 @@ def test_sweeps_draw_each_word_given_all_others_by_cumulated_weights():
     uniforms[3] = 0.0
     after = list(gibbs(chances, alpha, uniforms))
     assert len({tuple(counts) for counts in after}) > 3
-    for number in range(1, 8):
-        counts, mean = assign(chances, alpha, uniforms[:number], (number - 1, 2))
+    for number, burn_in, interval, kept in (
+        (7, 2, 3, (2, 5)),
+        (7, 0, 4, (0, 4)),
+        (5, 4, 2, (4,)),
+        (6, 1, 1, range(1, 6)),
+    ):
+        counts, mean = assign(chances, alpha, uniforms[:number], (burn_in, interval))
         assert counts.tolist() == after[number - 1].tolist()
-        assert mean == pytest.approx((alpha + counts) / (alpha.sum() + 4))
+        expected = np.mean([alpha + after[sweep] for sweep in kept], axis=0) / (alpha.sum() + 4)
+        assert mean == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_sentence_has_its_draws_by_name_and_counts_what_is_unknown(monkeypatch):

@@ -85,21 +85,6 @@ def test_no_suite_gives_empty_arrays_of_the_same_kinds():
 
 
 @pytest.mark.parametrize(
-    ("ends", "separator", "ids", "regions"),
-    [
-        ("bos", "eos", (90, 1, 91, 2, 3), [-1, 0, 0, 0, 1]),
-        ("bos", "strip", (90, 1, 2, 3), [-1, 0, 0, 1]),
-        ("bos", "literal", (90, 1, 5, 2, 3), [-1, 0, 0, 0, 1]),
-        ("legacy_none", "eos", (1, 91, 2, 3), [0, 0, 0, 1]),
-        ("bos_eos_2021", "strip", (90, 1, 2, 3, 91), [0, 0, 0, 1, 1]),
-    ],
-)
-def test_rows_by_each_convention_of_ends_and_changes_of_speaker(ends, separator, ids, regions):
-    ((row, found),) = Encoder(Words(), ends, separator).rows([["a [SEP] bb", "ccc"]])
-    assert (row, found.tolist(), found.dtype) == (ids, regions, np.int32)
-
-
-@pytest.mark.parametrize(
     ("settings", "convention", "asked"),
     [
         ({}, ("bos", "eos"), (1024, True)),

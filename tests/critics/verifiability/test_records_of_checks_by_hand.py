@@ -4,7 +4,6 @@ import math
 from dataclasses import asdict, replace
 
 import numpy as np
-import pytest
 
 from longform.critics.verifiability import checks, reliability
 from longform.critics.verifiability.checker import Checker, PageIndex
@@ -132,51 +131,6 @@ def test_accuracy_is_recorded_by_page_with_what_was_found(monkeypatch):
     ]  # fmt: skip
 
 
-def test_corrected_support_is_recorded_by_page_with_its_draws():
-    known = [
-        generation("k", [S, R, N, S, S], [S, R, N, S, S], page="k"),
-        generation("m", [S, S, R, N], [S, R, R, N], page="m"),
-        generation("h", [S], [N], setting="human"),
-    ]
-    units = [
-        generation("a", [S, S, S, R, N, S], [S, N, N, N, N, S]),
-        generation("b", [R], [R], page="q"),
-        generation("c", [S, N], setting="top_k"),
-    ]
-    confusions = np.array([[[3, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0, 0], [1, 1, 0], [0, 0, 1]]])
-    found = reliability.corrected_records(units, known, "by_claims", resamples=40)
-
-    def corrected(counts, confusion):
-        given = counts[:3] / counts[:3].sum()
-        shares = np.linalg.solve((confusion / confusion.sum(1, keepdims=True)).T, given)
-        return shares[0] * counts[:3].sum() / (5 * counts[3])
-
-    wanted = []
-    for decoder, counts, true in (
-        ("beam", np.array([[3, 1, 1, 1], [0, 1, 0, 1]]), 1 / 10),
-        ("top_k", np.array([[1, 0, 1, 1]]), None),
-    ):
-        rng = generator("corrected", decoder)
-        draws = []
-        for _ in range(40):
-            own = counts[rng.integers(0, len(counts), len(counts))].sum(0)
-            draws.append(corrected(own, confusions[rng.integers(0, 2, 2)].sum(0)))
-        draws = np.sort(draws)
-        given = counts[:, 0].sum() / (5 * len(counts))
-        wanted.append(Record(
-            "verifiability", "SPG", system=decoder, variant="by_claims", better="higher",
-            signature="CorrectedSupports", value=corrected(counts.sum(0), confusions.sum(0)),
-            low=draws[0], high=draws[38], units=len(counts),
-            details={"given": given, "true": true, "unknown_labels": []},
-        ))  # fmt: skip
-    for made, record in zip(found, wanted, strict=True):
-        numbers = ("value", "low", "high")
-        assert [getattr(made, name) for name in numbers] == pytest.approx(
-            [max(getattr(record, name), 0) for name in numbers], abs=1e-5
-        )
-        assert replace(made, value=0, low=0, high=0) == replace(record, value=0, low=0, high=0)
-
-
 def test_the_sheet_has_every_sentence_of_the_drawn_prefixes():
     rows = [("a", "beam", "p"), ("c", "beam", "q"), ("f", "beam", "r"), ("b", "greedy", "p"),
             ("h", "greedy", "q"), ("k", "greedy", "r")]  # fmt: skip
@@ -256,27 +210,6 @@ def test_a_decoder_has_a_record_of_each_measure_and_correlation(monkeypatch):
     assert verified_texts.decoder_records(units, ["human"])[-1].metric == "nats_per_token"
 
 
-def test_each_measure_of_a_sentence_is_correlated_with_each_verdict():
-    found = verified_texts.correlations(UNITS, 12)
-    nats = [1, 2, 3, 4, 5, 7, 9]
-    traits = ("entities", "linked", "conjunctions", "nats", "tfidf", "words", "prefix_perplexity")
-    assert list(found) == [
-        f"{trait}-{side}" for side in ("supported", "verified") for trait in traits
-    ]
-    for side, hits in {
-        "supported": [1, 1, 0, 0, 1, 0, 0],
-        "verified": [1, 1, 1, 0, 1, 0, 1],
-    }.items():
-        pages = [np.arange(5), np.arange(5, 7)]
-        arguments = np.array(nats, float), np.array(hits, float), pages, 12
-        fields = verified_texts._correlation(f"nats-{side}", *arguments)
-        assert found[f"nats-{side}"] == fields
-        assert fields["value"] == pytest.approx(np.corrcoef(nats, hits)[0, 1])
-        assert found[f"words-{side}"] | {"low": 0, "value": 0, "high": 0} == {
-            "value": 0, "low": 0, "high": 0, "units": 7, "excluded": 0,
-        }  # fmt: skip
-
-
 def test_questions_of_checked_texts_hand_on_what_they_are_asked(monkeypatch):
     monkeypatch.setattr(verified_texts, "generations_from_predictions", lambda texts: f"<{texts}>")
     for name in ("decoder_records", "sheet_record", "accuracy_records", "corrected_records"):
@@ -290,27 +223,6 @@ def test_questions_of_checked_texts_hand_on_what_they_are_asked(monkeypatch):
         named = {"resamples": given[0]} if given else {}
         asked = verified_texts.corrected(train="k", texts="t", variant="v", **named)
         assert asked == ("corrected_records", "<t>", "<k>", "v", *(given or (500,)))
-
-
-def test_a_correlation_leaves_out_what_has_no_value_and_draws_pages():
-    values, hits = np.array([1.0, NAN, 3, 2, 5, 5]), np.array([0.0, 1, 1, 0, 1, 0])
-    pages = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
-    found = verified_texts._correlation("n", values, hits, pages, 60)
-    rng = generator("correlation", "n")
-    draws = []
-    for _ in range(60):
-        rows = np.concatenate([pages[i] for i in rng.integers(0, 3, 3)])
-        rows = rows[~np.isnan(values[rows])]
-        if len(rows) > 2 and np.ptp(values[rows]) and np.ptp(hits[rows]):
-            draws.append(np.corrcoef(values[rows], hits[rows])[0, 1])
-    assert 0 < len(draws) < 60
-    low, high = np.quantile(draws, [0.025, 0.975])
-    kept = [0, 2, 3, 4, 5]
-    value = np.corrcoef(values[kept], hits[kept])[0, 1]
-    assert found == {
-        "value": pytest.approx(value), "low": pytest.approx(low), "high": pytest.approx(high),
-        "units": 5, "excluded": 1,
-    }  # fmt: skip
 
 
 def test_a_saved_checker_is_its_pages_its_model_and_its_settings(tmp_path):
