@@ -36,7 +36,7 @@ from longform_lab.reports import with_derived
 from longform_lab.scale_overrides import key_of_scale
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
-from longform_lab.scale_results import drop_unmeasured_claims
+from longform_lab.scale_results import drop_unmeasured_claims, pack
 
 ROOT = Path(__file__).parents[1]
 SCALES = ROOT / "experiments" / "scales"
@@ -160,11 +160,12 @@ def correct_ledger(scale: str) -> None:
         paper = page.relative_to(figures).parts[0]
         correct_notes(page, [claim for claim in claims if claim.paper == paper])
     if ledger.is_dir():
-        lines = ledger_lines(scale, results, read_lines(ledger / "ledger.csv"))
+        lines = ledger_lines(scale, results, read_lines(ledger / "ledger.csv.xz"))
         write_claims(ledger / "claims.csv", claims)
         drop_unmeasured_claims(ledger / "claims.csv")
         measured = [line for line in lines if line.ours is not None]
         write_rows(ledger / "ledger.csv", Line._fields, measured)
+        pack(ledger / "ledger.csv")
         text = f"{claims_markdown(claims)}\n{ledger_markdown(lines)}"
         (ledger / "ledger.md").write_text(text, encoding="utf-8")
 

@@ -66,8 +66,10 @@ def targets(rehearsal: Path) -> list[Target]:
 
 
 def ledger(folder: Path) -> dict[Number, dict[str, str]]:
-    """The lines of a run's ledger by the printed number."""
+    """The lines of a run's ledger by the printed number; that of a scale in git is packed."""
     path = folder / "paper_figures" / "ledger" / "ledger.csv"
+    if not path.is_file():
+        path = path.with_name("ledger.csv.xz")
     lines = {}
     for line in table_rows(path, ("paper", "table", "number")):
         lines[line["paper"], line["table"], line["number"]] = line

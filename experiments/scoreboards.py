@@ -53,7 +53,7 @@ def figures_of(run: str) -> Path:
 
 def printed_rows(run: str) -> Iterator[list[str]]:
     """Yield a row for each paper of which a run compares a number: its verdicts of each kind."""
-    path = figures_of(run) / "ledger" / "ledger.csv"
+    path = figures_of(run) / "ledger" / ("ledger.csv.xz" if run else "ledger.csv")
     lines = read_table(path) if path.is_file() else pd.DataFrame(columns=Line._fields)
     if run and lines.empty:  # it has records, but no ledger in git
         results = scale_results(SCALES / run / RECORDS)

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from experiments import restore
+from longform.files.opening import rows
 from longform_lab.scale_records import (
     COLUMNS,
     raw_scale_records,
@@ -18,6 +19,7 @@ from longform_lab.scale_results import (
     drop_pictures_of_html,
     drop_unmeasured,
     drop_unmeasured_claims,
+    pack,
 )
 from tests.refusals import refuses
 
@@ -146,6 +148,14 @@ def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):
     ledger.write_text("number,printed,ours\n")
     drop_unmeasured(ledger)
     assert ledger.read_bytes() == b"number,printed,ours\n"
+
+
+def test_a_packed_ledger_is_read_as_the_table_that_it_was(tmp_path):
+    path = tmp_path / "ledger.csv"
+    path.write_text("number,ours\na,0.9\n")
+    pack(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.csv.xz"]
+    assert rows(tmp_path / "ledger.csv.xz", ("number",)) == [{"number": "a", "ours": "0.9"}]
 
 
 def test_claims_in_git_are_those_that_their_run_judged(tmp_path):
