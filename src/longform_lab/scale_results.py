@@ -85,14 +85,17 @@ def copy_exhibits(root: Path, source: Path, home: Path) -> None:
     for page in _exhibit_pages(source.rglob("*.md")):
         target = home / page.parent.relative_to(source)
         target.mkdir(parents=True)
+        # 1. A link where the same files stand in git.
         twin = in_git.get(_content(page.parent))
         if twin is not None:
             link = _link_to_twin(root, twin, target)
             (target / f"{target.name}.md").write_text(link, encoding="utf-8")
             continue
+        # 2. Else the files that a reader opens.
         for file in _shown_files(page.parent):
             shutil.copyfile(file, target / file.name)
         drop_pictures_of_html(target)
+        # 3. Of the ledger what the run measured, packed.
         if (target / "ledger.csv").is_file():
             drop_unmeasured(target / "ledger.csv")
             drop_unmeasured_claims(target / "claims.csv")

@@ -85,7 +85,7 @@ def test_pages_of_a_scale_are_those_that_its_records_give(scale, tmp_path, monke
     correct_pages.correct_ledger(scale)
     for page in committed.rglob("paper_figures/**/*.[mc][ds]*"):
         corrected = tmp_path / scale / page.relative_to(committed)
-        assert corrected.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+        assert corrected.read_bytes() == page.read_bytes()
 
 
 def test_a_network_that_has_not_read_its_pages_judges_no_support():
