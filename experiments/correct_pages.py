@@ -156,9 +156,11 @@ def correct_ledger(scale: str) -> None:
     results = scale_results(SCALES / scale / RECORDS)
     ledger = figures / "ledger"
     claims = judged(scale, results, ledger / "claims.csv")
+    # 1. The claims in the notes of tables and figures.
     for page in sorted(figures.rglob("*.md")):
         paper = page.relative_to(figures).parts[0]
         correct_notes(page, [claim for claim in claims if claim.paper == paper])
+    # 2. The ledger: what the run measured as tables, and the counts of all as a page.
     if ledger.is_dir():
         lines = ledger_lines(scale, results, read_lines(ledger / "ledger.csv.xz"))
         write_claims(ledger / "claims.csv", claims)
