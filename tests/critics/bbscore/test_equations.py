@@ -265,19 +265,6 @@ def test_the_likelihood_loss_is_half_the_log_of_two_variances():
     )
 
 
-def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
-    sentences = Sentences(np.zeros((25, 2)), [5, 8, 12])
-    anchors = torch.arange(25).repeat(200)
-    uniforms = torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0))
-    times = training.triplets(anchors, sentences, uniforms)
-    assert (times[:, 0] >= 0).all()
-    assert (times[:, 0] < times[:, 1]).all()
-    assert (times[:, 1] < times[:, 2]).all()
-    assert torch.equal(times[:, 2], sentences.place[anchors].clamp(min=2))
-    pairs = times[sentences.place[anchors] == 4][:, :2].unique(dim=0, return_counts=True)[1]
-    assert len(pairs) == 6 and pairs.min() > 0.7 * pairs.max()
-
-
 def hidden_bridge(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, list[int]]:
     """Features that hide a two-dimensional bridge among twelve noisy dimensions."""
     lengths = rng.integers(8, 16, documents).tolist()

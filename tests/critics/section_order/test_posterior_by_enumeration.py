@@ -56,3 +56,15 @@ def test_each_term_of_each_section_is_its_sum_over_all_chains(sections):
     np.testing.assert_allclose(ours.likelihood, likelihood, rtol=1e-10)
     np.testing.assert_allclose(ours.entropy, entropy, rtol=1e-8, atol=1e-12)
     assert ours.evidence == pytest.approx(evidence, rel=1e-12)
+
+
+def test_an_impossible_transition_carries_no_weight():
+    """The second title is never repeated: 1 1 1, 1 1 2, 1 2 1, 2 1 1 and 2 1 2 are possible."""
+    inner = np.log([[0.5, 0.5], [1.0, 1.0]])
+    inner[1, 1] = -np.inf
+    ours = terms(np.log([0.5, 0.5]), inner, np.zeros(2), np.zeros((3, 2)))
+    shares = np.array([1, 1, 2, 2, 2]) / 8
+    assert ours.evidence == pytest.approx(np.log(1.0))
+    assert ours.entropy.sum() == pytest.approx(-(shares @ np.log(shares)))
+    assert ours.prior == pytest.approx(np.log(0.5) * np.array([1, 4 / 8, 6 / 8, 0]))
+    assert ours.likelihood.tolist() == [0.0, 0.0, 0.0]
