@@ -61,7 +61,7 @@ def test_a_description_lists_transitions_and_articles_by_probability():
     assert len(found) == 6
 
 
-def test_a_section_shows_its_first_sixty_characters_and_a_text_its_last_thirty():
+def test_a_section_shows_sixty_characters_and_a_text_its_last_thirty():
     document = Document("d", "test", (Section("x", "s" * 61), Section("y", "t" * 20)))
     end = len(document.text)
     expected = [(0, 60), (end - 20, end), (end - 30, end)]
