@@ -117,6 +117,7 @@ def run(comparison, *more):
 
 def test_one_system_is_compared_with_its_settings(comparison, capsys):
     assert run(comparison, "made.jsonl", "--model", "m", "--encoder", "e", "--seed", "7") == 0
+    assert os.environ["HF_HUB_OFFLINE"] == "1"
     (_, out, places), (name, given, named) = comparison.calls
     assert (out, places) == (comparison.out, [Path("real"), Path("made.jsonl")])
     assert (name, given) == ("one", (Path("real"), Path("made.jsonl")))

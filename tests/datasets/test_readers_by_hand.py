@@ -90,7 +90,7 @@ CITIES = """[ ABSTRACT ] Ada is old. It lies low. [ HISTORY ] Ada grew.
 
 
 def test_models_read_openings_with_those_to_validate_by_twice(tmp_path):
-    (tmp_path / "c.txt").write_text(CITIES, encoding="utf-8")
+    (tmp_path / "c.txt").write_text(CITIES)
     shares = {"train": 0.25, "validation": 0.25, "test": 0.5}
     given = {"name": "p", "seed": 1, "raw": tmp_path / "c.txt", "shares": shares}
     pages = encyclopedia.pages(**given).documents
@@ -115,7 +115,7 @@ def test_models_read_openings_with_those_to_validate_by_twice(tmp_path):
 
 def test_rows_of_tables_without_ids_are_named_by_their_number(tmp_path):
     table = tmp_path / "t.csv"
-    table.write_text("text,id\nOne.,\nTwo.,x\nThree.,\n", encoding="utf-8")
+    table.write_text("text,id\nOne.,\nTwo.,x\nThree.,\n")
     assert [d.id for d in read_texts(table).documents] == ["line-1", "x", "line-3"]
 
 
@@ -150,21 +150,15 @@ def test_tables_of_columns_are_read_by_batches_of_text_and_id(tmp_path, monkeypa
 
 
 def test_titles_are_counted_in_training_documents_alone():
-    documents = [
-        Document("a", "train", (Section("Why", "x"), Section("How", "x"))),
-        Document(
-            "b", "train", (Section("why", "y"), Section("Copyright", "y"), Section(None, "y"))
-        ),
-        Document("c", "test", (Section("How", "z"), Section("Why", "z"))),
-    ]
+    given = {"a": ["Why", "How"], "b": ["why", "Copyright", None], "c": ["How", "Why"]}
+    documents = []
+    for name, heads in given.items():
+        sections = tuple(Section(head, "x") for head in heads)
+        documents.append(Document(name, "test" if name == "c" else "train", sections))
     filters = Filters(min_title_count=2, removed=("copyright",))
     shortened, removed = proposals.without_rare_sections(documents, filters)
-    assert [[s.title for s in d.sections] for d in shortened] == [
-        ["Why"],
-        ["why", "Copyright"],
-        ["Why"],
-    ]
-    assert removed == 3
+    kept = [[section.title for section in document.sections] for document in shortened]
+    assert (kept, removed) == ([["Why"], ["why", "Copyright"], ["Why"]], 3)
 
 
 @pytest.mark.parametrize(("count", "unit"), [(piece_count, titles.LOWER_BOUND), (len, "tokens")])
@@ -195,13 +189,11 @@ def test_ratings_are_planted_by_streams_of_their_own(monkeypatch, tmp_path):
     monkeypatch.setattr(shuffled_texts, "_prepared", lambda raw, splitter: texts)
     monkeypatch.setattr(shuffled_texts, "generator", stream)
     corpus = shuffled_texts.rated(name="n", seed=5, raw=tmp_path, splitter="full_stops")
-    assert opened == [
-        (5, "n", "rating", "p"),
-        (5, "n", "rating", "q"),
-        (5, "n", "shuffle", "q"),
-        (5, "n", "rating", "r"),
-        (5, "n", "shuffle", "r"),
+    drawn = [
+        (one, name)
+        for one, name in zip("pqqrr", ("rating", *("rating", "shuffle") * 2), strict=True)
     ]
+    assert opened == [(5, "n", name, one) for one, name in drawn]
     orders = {"p": "a. b. c. d. e. f. g.", "q": "f. g. a. b. c. d. e.", "r": "g. f. e. d. c. b. a."}
     blocks = {"p": (3, 0), "q": (2, 5), "r": (1, 1)}
     for document in corpus.documents:
@@ -214,18 +206,17 @@ def test_ratings_are_planted_by_streams_of_their_own(monkeypatch, tmp_path):
 
 
 def test_a_claim_shows_the_line_that_decides_it_unless_none_does():
-    given = {"label": "supported", "evidence": [["Ada", 2]]}
-    for label, shown, evidence in (
-        ("supported", "Ada: Ada has 10 or 20 hills.", [["Ada", 2]]),
-        ("refuted", "Ada: Ada has 10 or 20 hills.", [["Ada", 2]]),
-        ("not_enough_info", "", []),
+    hills = "Ada: Ada has 10 or 20 hills.", [["Ada", 2]]
+    for label, (shown, evidence) in (
+        ("supported", hills),
+        ("refuted", hills),
+        ("not_enough_info", ("", [])),
     ):
         claim = encyclopedia._Claim("test", "c", label, "Ada", 2)
         sections = (Section("claim", "c"), Section("evidence", shown))
-        given = ({"label": label, "evidence": evidence},)
-        assert encyclopedia._claim_document(5, claim, LINES) == Document(
-            "claim:5", "test", sections, given
-        )
+        record = {"label": label, "evidence": evidence}
+        document = encyclopedia._claim_document(5, claim, LINES)
+        assert document == Document("claim:5", "test", sections, (record,))
 
 
 def test_a_folder_holds_suites_or_texts_and_lines_are_texts_too(tmp_path, monkeypatch):
@@ -238,11 +229,7 @@ def test_a_folder_holds_suites_or_texts_and_lines_are_texts_too(tmp_path, monkey
     for place in (tmp_path / "a.txt", tmp_path):
         assert list(named_suites._suites_of(str(place), 7)) == []
     ran = ["It ran."]
-    assert taken[0] == (
-        "a",
-        [("line-1-1", ["One.", "Two.", "Three."]), ("line-3-1", ran * 5), ("line-3-2", ran * 3)],
-        7,
-    )
+    assert taken[0] == ("a", [("line-1-1", ["One.", "Two.", "Three."]), ("line-3-1", ran * 5), ("line-3-2", ran * 3)], 7)  # fmt: skip
     assert len(taken) == 2
     (tmp_path / "c.json").touch(), (tmp_path / "b.json").touch()
     assert list(named_suites._suites_of(str(tmp_path), 7)) == ["b.json", "c.json"]
@@ -251,23 +238,21 @@ def test_a_folder_holds_suites_or_texts_and_lines_are_texts_too(tmp_path, monkey
 
 def test_items_of_files_are_numbered_from_one(tmp_path):
     path = tmp_path / "p.csv"
-    path.write_text("good,bad,suite,context\na,b,s,\nc,d,t,e\nf,g,s,\n", encoding="utf-8")
+    path.write_text("good,bad,suite,context\na,b,s,\nc,d,t,e\nf,g,s,\n")
     suites = named_suites.read_pairs(path)
     assert [(s.name, [item.number for item in s.items], s.predictions) for s in suites] == [
         ("s", [1, 2], ("(*;%bad%) > (*;%good%)",)),
         ("t", [1], ("(2;%bad%) > (2;%good%)",)),
     ]
     chat = tmp_path / "c.txt"
-    chat.write_text("1 a\tb\n2 c\td\n1 e\\nf\tg\n", encoding="utf-8")
-    assert sources.read_persona_chat(chat, False) == [
-        ("1", ["a", "b", "c", "d"]),
-        ("2", ["e f", "g"]),
-    ]
-    assert sources.read_persona_chat(chat, True) == [("1", ["a", "b", "c", "d"])]
+    chat.write_text("1 a\tb\n2 c\td\n1 e\\nf\tg\n")
+    turns = [("1", ["a", "b", "c", "d"]), ("2", ["e f", "g"])]
+    assert sources.read_persona_chat(chat, False) == turns
+    assert sources.read_persona_chat(chat, True) == turns[:1]
     uses = tmp_path / "u.jsonl"
     use = {"sentence": "But so.", "begin": 4, "end": 6, "sense": "Contingency.Cause.Reason"}
     lines = [use, use | {"id": 7, "prev_sentence": "No."}]
-    uses.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    uses.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert sources.read_connective_lines(uses) == [
         sources.ConnectiveUse("1", "But so.", 4, 6, "causal"),
         sources.ConnectiveUse("7", "No. But so.", 8, 10, "causal"),
@@ -276,40 +261,44 @@ def test_items_of_files_are_numbered_from_one(tmp_path):
 
 def test_a_second_rated_text_of_one_id_is_refused_within_its_split(tmp_path):
     rows = "text_id,text,labelA\n1,One.,1\n1,Two.,2\n"
-    (tmp_path / "a_train.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "a_train.csv").write_text(rows)
     refuses(r"a_train\.csv:3: a second train text with the id '1'", gcdc, name="g", raw=tmp_path)
-    (tmp_path / "a_train.csv").write_text("text_id,text,labelA\n1,One.,1\n", encoding="utf-8")
-    (tmp_path / "b_test.csv").write_text("text_id,text,labelA\n1,Two.,2\n", encoding="utf-8")
+    (tmp_path / "a_train.csv").write_text("text_id,text,labelA\n1,One.,1\n")
+    (tmp_path / "b_test.csv").write_text("text_id,text,labelA\n1,Two.,2\n")
     ids = [d.id for d in gcdc(name="g", raw=tmp_path).documents]
     assert ids == ["train-1", "test-1"]
 
 
-def section(label, begin, length):
-    return {"sectionLabel": label, "begin": begin, "length": length}
+def article(text, *sections, **more):
+    names = ("sectionLabel", "begin", "length")
+    return {
+        "text": text,
+        "annotations": [dict(zip(names, row, strict=True)) for row in sections],
+    } | more
 
 
 @pytest.mark.parametrize(
     ("record", "expected", "outside"),
     [
         ([], "malformed record", 0),
-        ({"text": 1, "annotations": []}, "malformed record", 0),
-        ({"text": "", "annotations": [], "abstract": 1}, "malformed record", 0),
         ({"text": ""}, "malformed record", 0),
-        ({"text": "a", "annotations": [section("x", 0, True)]}, "malformed record", 0),
-        ({"text": "a", "annotations": [section("x", True, 1)]}, "malformed record", 0),
-        ({"text": "a", "annotations": [section(3, 0, 1)]}, "malformed record", 0),
-        ({"text": "a", "annotations": [section("x", 0, 2)]}, "section outside the text", 0),
-        ({"text": "a", "annotations": [section("x", -1, 1)]}, "section outside the text", 0),
-        ({"text": "ab", "annotations": [section("x", 1, -1)]}, "section outside the text", 0),
-        ({"text": "abc", "annotations": [section("x", 1, 2), section("y", 0, 2)]}, "sections overlap", 0),
-        ({"text": "Xbc", "annotations": [section("c. Old ", 1, 2)]}, [("old", "bc")], 1),
-        ({"text": "abZ", "annotations": [section("x", 0, 2)], "abstract": " "}, [("x", "ab")], 1),
-        ({"text": "a-b", "annotations": [section("x", 0, 1), section("y", 2, 1)]}, [("x", "a"), ("y", "b")], 0),
-        ({"text": "I bc", "annotations": [section("x", 2, 2)], "abstract": "I"}, [("abstract", "I"), ("x", "bc")], 0),
-        ({"text": "ab", "annotations": [section("abstract", 0, 2)], "abstract": "c"}, [("abstract", "ab")], 0),
-        ({"text": "ab", "annotations": [], "abstract": "c"}, [], 0),
+        (article(1), "malformed record", 0),
+        (article("", abstract=1), "malformed record", 0),
+        (article("a", ("x", 0, True)), "malformed record", 0),
+        (article("a", ("x", True, 1)), "malformed record", 0),
+        (article("a", (3, 0, 1)), "malformed record", 0),
+        (article("a", ("x", 0, 2)), "section outside the text", 0),
+        (article("a", ("x", -1, 1)), "section outside the text", 0),
+        (article("ab", ("x", 1, -1)), "section outside the text", 0),
+        (article("abc", ("x", 1, 2), ("y", 0, 2)), "sections overlap", 0),
+        (article("Xbc", ("c. Old ", 1, 2)), [("old", "bc")], 1),
+        (article("abZ", ("x", 0, 2), abstract=" "), [("x", "ab")], 1),
+        (article("a-b", ("x", 0, 1), ("y", 2, 1)), [("x", "a"), ("y", "b")], 0),
+        (article("I bc", ("x", 2, 2), abstract="I"), [("abstract", "I"), ("x", "bc")], 0),
+        (article("ab", ("abstract", 0, 2), abstract="c"), [("abstract", "ab")], 0),
+        (article("ab", abstract="c"), [], 0),
     ],
-)  # fmt: skip
+)
 def test_an_annotated_article_has_its_sections_or_a_reason(record, expected, outside):
     counts = Counter()
     assert wiki._json_article(record, counts) == expected
@@ -332,12 +321,12 @@ def test_pages_are_found_wherever_a_piece_of_the_dump_ends():
 )  # fmt: skip
 def test_views_of_at_most_eighteen_digits_are_counted(digits, outcome, tmp_path):
     path = tmp_path / "v"
-    path.write_text(f"en.wikipedia A 5 desktop {digits} A1\n", encoding="utf-8")
+    path.write_text(f"en.wikipedia A 5 desktop {digits} A1\n")
     views, ids, counts = Counter(), {}, Counter()
     _count_lines(path, 2, views, ids, counts)
     assert counts == {outcome: 1}
     top = [{"articles": [{"article": "A", "views": 3}, {"article": "B", "views": 4}]}]
-    path.write_text(json.dumps({"items": top}), encoding="utf-8")
+    path.write_text(json.dumps({"items": top}))
     _count_top(path, added := Counter(A=1), lines := Counter())
     assert (added, lines) == ({"A": 4, "B": 4}, {"lines": 2})
     assert (views, ids) == (({"A": 10**18 - 1}, {"A": "5"}) if outcome == "lines" else ({}, {}))
@@ -345,13 +334,7 @@ def test_views_of_at_most_eighteen_digits_are_counted(digits, outcome, tmp_path)
 
 def test_a_part_of_a_file_has_the_digest_of_its_bytes(tmp_path):
     (tmp_path / "f").write_bytes(b"abcdef")
-    for start, stop, part in (
-        (0, None, b"abcdef"),
-        (2, None, b"cdef"),
-        (2, 3, b"c"),
-        (1, 4, b"bcd"),
-        (6, None, b""),
-    ):
+    for start, stop, part in ((0, None, b"abcdef"), (2, 3, b"c"), (1, 4, b"bcd"), (6, None, b"")):
         assert _digest(tmp_path / "f", start, stop) == hashlib.sha256(part).hexdigest()
 
 
@@ -369,11 +352,8 @@ def test_the_names_that_strike_most_sentences_come_first(tmp_path, monkeypatch):
     for number, struck in enumerate(({"a": 1, "c": 5, "d": 3}, {"b": 3, "a": 1})):
         (tmp_path / f"shard-{number}.jsonl").touch()
         (tmp_path / f"shard-{number}.json").write_text(json.dumps({"struck": struck}))
-    assert list(building.Shards(tmp_path).struck.items()) == [
-        ("c", 5),
-        ("b", 3),
-        ("other names", 5),
-    ]
+    first = {"c": 5, "b": 3, "other names": 5}
+    assert list(building.Shards(tmp_path).struck.items()) == list(first.items())
 
 
 def test_brackets_and_tags_without_their_other_end_stay():
@@ -389,6 +369,13 @@ def test_brackets_and_tags_without_their_other_end_stay():
 )
 def test_an_exponent_over_an_index_is_written_behind_each_other(parts, shown):
     assert template_text._script_pair(Arguments("su", parts)) == shown
+
+
+def test_a_citation_takes_the_first_of_its_names_for_the_work():
+    keys = ["journal", "work", "newspaper", "magazine", "website", "encyclopedia", "periodical"]
+    for start, key in enumerate(keys):
+        arguments = Arguments("cite x", ["title=T", *(f"{one}={one}" for one in keys[start:])])
+        assert f'"T". {key}.' in template_text._citation(arguments)
 
 
 def test_a_page_that_cannot_be_parsed_is_scanned(monkeypatch):
@@ -451,12 +438,7 @@ def test_the_parsers_child_finds_the_package_where_this_one_lies(monkeypatch):
 
 def test_a_shard_is_its_articles_its_counts_and_its_digest(monkeypatch, tmp_path):
     """Of four pages one is no article, one cannot be read and one has no abstract."""
-    texts = {
-        b"r": "redirect",
-        b"u": Page("1", "U", "uu"),
-        b"e": Page("2", "E", "ee"),
-        b"a": Page("3", "Ä", "a\ud800"),
-    }
+    texts = {b"r": "redirect", b"u": Page("1", "U", "uu"), b"e": Page("2", "E", "ee"), b"a": Page("3", "Ä", "a\ud800")}  # fmt: skip
     read = {
         "uu": (None, "unreadable"),
         "ee": ([("abstract", ""), ("more", "x")], "parsed"),

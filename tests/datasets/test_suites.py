@@ -105,7 +105,7 @@ STORIES = [
         "s1",
         "Ann woke up.",
         "She ate.",
-        'She said "hi".',
+        '"Hi", she said.',
         "She left.",
         "She sang.",
         "She slept.",
@@ -192,7 +192,7 @@ def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suite
         "zu_all",
         "zu_context",
     }
-    told = 'Ann woke up. She ate. She said "hi". She left.'
+    told = 'Ann woke up. She ate. "Hi", she said. She left.'
     for name, condition, *wanted in (
         ("story_cloze", "original_ending", told, "She slept."),
         ("story_cloze", "distractor_ending", told, "She sang."),

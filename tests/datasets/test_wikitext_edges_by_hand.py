@@ -91,6 +91,7 @@ SHOWN = {
     "{{convert|12000|ft|6|in|m|comma=off}}": "12000 feet 6 inches (3657.75 m)",
     "{{script/Hebrew|a|text=b}} {{script/Hebrew|a}}": "b a",
     "x{{citation needed}} y{{sfnp}} z{{infobox}}{{user x}}{{cite x archive}}{{r/a}}{{short description}}": "x y z",
+    "{{convert|5|e3km|mi}}": "5 thousand kilometres (3,100 mi)",
     "{{#switch:a}}x{{#switch:a|b}}": "xb",
     "{{age in days|2000|2|3|2001}} {{age|2000|2|3|2001}}": "333 0",
     "{{convert|0|km|mi|spell=in}} {{convert|1|km|mi|spell=in}}": "zero kilometres (0 mi) one kilometre (0.62 mi)",

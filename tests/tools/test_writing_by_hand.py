@@ -33,13 +33,15 @@ def written(folder=None, **facts):
     return Writing("m", texts, FACTS | facts, folder)
 
 
-def test_a_summary_counts_texts_tokens_and_empty_ones():
+def test_a_summary_counts_texts_tokens_and_empty_ones(monkeypatch):
     first, second = written(Path("out")).summary()
     assert first == {
         "decoder": "beam", "texts": 3, "tokens": 4, "empty": 1, "nats_per_token": 2.0, "file": "out/beam.jsonl",
     }  # fmt: skip
     assert (second["texts"], second["nats_per_token"]) == (0, None)
     assert written().summary()[0]["file"] is None
+    monkeypatch.setattr(writing, "frame", list)
+    assert [row["id"] for row in written().to_frame()] == ["1", "2", "3"]
     assert written().to_record() == {"model": "m", "facts": FACTS, "decoders": written().summary()}
 
 

@@ -91,6 +91,7 @@ def test_real_texts_are_halved_by_their_words_whatever_their_order():
     assert {text.id for text in turned if text.split == "train"} == train_ids
     alike = tuple(Document(name, "test", (Section(None, "same"),)) for name in "abcd")
     assert [text.split for text in halves(alike)] == ["train", "train", "test", "test"]
+    assert [text.split for text in halves(alike[:2])] == ["train", "test"]
     refuses("got 1 real text", halves, texts[:1])
 
 
