@@ -233,6 +233,21 @@ def test_each_head_of_an_order_is_tested_on_a_stream_of_its_own(monkeypatch):
     assert found.metrics == dict.fromkeys(("", "h"), orders.PairAccuracy("s", "t"))
 
 
+def test_scorers_are_recorded_then_compared_with_the_first_of_a_task(monkeypatch):
+    made = [
+        SimpleNamespace(fields={"critic": critic, "task": task}, records=lambda *names: [names])
+        for critic, task in (("a", "x"), ("b", "x"), ("b", "y"))
+    ]
+    monkeypatch.setattr(orders, "order_measurements", lambda *given, **named: made)
+    monkeypatch.setattr(orders, "paired_difference", lambda *given, **named: (given, named))
+    fields = {"critic": "b", "task": "x", "variant": "a", "metric": "pairwise_accuracy_difference"}
+    name = orders.ORDER
+    assert orders.order_discrimination({}, []) == [
+        (name, "a", "x"), (name, "b", "x"), (name, "b", "y"),
+        ((made[1], made[0], name, "b", "a", "x"), fields),
+    ]  # fmt: skip
+
+
 def test_a_text_without_a_score_is_excluded_from_its_length(monkeypatch):
     kept = []
 

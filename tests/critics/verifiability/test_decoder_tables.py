@@ -211,13 +211,7 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
     seen = {sentence: text for _, sentence, text in reliability.judges_see(made)}
     assert seen["four"] == "P: four Said before: one three"
     assert seen["one"] in ("P: one", "P: one Said before: one two")
-    assert sorted(made["evidence"]) == ["P: four", "P: one", "P: three", "P: two"]
-    assert made["exact_repeats"]["beam"] == pytest.approx(1 / 3)
-    assert made["exact_repeats"]["top_k"] == 0
-    assert [i["item"] for i in made["items"]] == [f"s0000{number}" for number in range(6)]
-    assert (record.better, record.signature[:9]) == ("lower", "sentences")
     assert reliability.sheet_record(SHEET_UNITS, 0, ("beam",)).details["items"] == []
-    assert (record.value, record.units) == (pytest.approx(1 / 8), 4)
 
 
 def items(*sentences):
