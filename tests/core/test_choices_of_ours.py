@@ -1,6 +1,7 @@
 """Numbers that no paper prints and that results rest on: each was chosen once and is documented so."""
 
 import importlib
+import inspect
 from dataclasses import fields
 
 import numpy as np
@@ -19,18 +20,27 @@ CHOICES = {
     "longform.critics.bbscore.own_texts": {"FEWEST": 10, "VALIDATION_EVERY": 5},
     "longform.critics.bbscore.ranker": {"HIDDEN": (64, 32), "RATE": 1e-3, "EPOCHS": 30, "PATIENCE": 5},
     "longform.critics.bbscore.score": {"COMMON_STEPS": 100},
-    "longform.critics.code_mixing.score": {"CORNER": 0.9},
+    "longform.critics.code_mixing.score": {"NEWTON_STEPS": 8, "CORNER": 0.9},
     "longform.critics.coreference.attribution": {"MIN_SYMBOLS": 20, "RARE_ROWS": 13, "GAP_ROWS": 10},
     "longform.critics.coreference.person_mentions": {"LONGEST_NAME": 4, "NOUN_REACH": 3},
     "longform.critics.coreference.rules": {"DOUBT": 0.5},
     "longform.critics.coreference.score": {"ORDER": 5, "FALLBACK": (0.5, 1.0, 1.5), "KEY_BITS": 62},
     "longform.critics.entity_grid.blocks": {"BLOCK": 4},
+    "longform.critics.entity_grid.score": {"SYMBOLS": 5, "EDGE": 4, "MAX_HISTORY": 6, "LONGEST_TRANSITION": 6, "MACHINE_ITERATIONS": 20_000},
     "longform.critics.lexical.score": {"PASSES": 10, "DENSE": 1000},
+    "longform.critics.lexical.wordnet": {"GLOSS_LIMIT": 300, "USED_IN_FIRST": -1, "USED_IN_SECOND": -2, "BREAK": -3, "SIGNATURE": 512},
+    "longform.critics.mauve.read": {"ON_DEVICE": 32, "REPORT_SECONDS": 10},
+    "longform.critics.mauve.score": {"TEXTS_PER_CLUSTER": 10, "AT_ONCE": 256, "GREATEST": 1.0, "NEARLY_ZERO": 1e-300},
     "longform.critics.neural_ranker.score": {"VALIDATION_EVERY": 5},
+    "longform.critics.order_and_repetition.read": {"BATCH": 2, "TRIES": 50},
+    "longform.critics.order_and_repetition.score": {"N": 4, "FEWEST": 10, "MIDDLE": 0.5},
+    "longform.critics.perplexity.read": {"UNLIMITED": 10**9},
+    "longform.critics.saving": {"DIGITS": 8},
     "longform.critics.section_order.classifier_errors": {"PSEUDO_SECTIONS": 1.0, "RELIABLE": 0.07, "CERTAIN": 0.9},
     "longform.critics.section_order.rare_titles": {"MIN_TEXTS": 4},
     "longform.critics.section_order.score": {
         "NUM_WORST": 3, "FEWEST_TITLES": 3, "MAX_LENGTH": 512, "SHOWN_START": 60, "SHOWN_END": 30},
+    "longform.critics.surprisal.read": {"UNCOUNTED": -1},
     "longform.critics.topics.kernels": {
         "NEWTON_STEPS": 2, "CG_PRODUCTS": 10, "CG_DROP": 1e-4, "SUFFICIENT": 1e-4, "VARIANCE_STEPS": 3,
         "HALVINGS": 12, "LONGEST": 3.0, "UNLIMITED": 10_000, "TINY": 1e-35, "ABSENT": -1e4},
@@ -39,8 +49,12 @@ CHOICES = {
     "longform.critics.topics.score": {"EXCERPT": 600, "OUTLIERS": 10, "TOPIC_WORDS": 3},
     "longform.critics.topics.train": {"PATIENCE": 10, "WARM_UP": 6},
     "longform.critics.verifiability.checker": {
+        "CACHED_INDICES": 1000,
         "PART": 10_000, "FEW": 10_000, "ROUNDING": 1e-4, "LONGEST_TITLE": 12, "SURE": 0.5},
-    "longform.critics.verifiability.train": {"MOST_WORDS": 64, "NEGATIVES": 2, "MINICHECK_ANSWERS": (3, 209)},
+    "longform.critics.verifiability.checks": {"SENTENCES": 5},
+    "longform.critics.verifiability.reliability": {"SUM_WEIGHT": 1e3},
+    "longform.critics.verifiability.text_measures": {"SECONDS": 5},
+    "longform.critics.verifiability.train": {"BATCH": 256, "BROUGHT_BATCH": 16, "MOST_WORDS": 64, "NEGATIVES": 2, "MINICHECK_ANSWERS": (3, 209)},
     "longform.datasets.encyclopedia": {"PAIR_SHARES": {"train": 0.9, "validation": 0.1}},
     "longform.datasets.fever": {"SHARES": {"train": 0.8, "validation": 0.1, "test": 0.1}},
     "longform.datasets.own_texts": {"LONGEST": 1000},
@@ -58,16 +72,17 @@ CHOICES = {
     "longform.decoding.sampling": {"PAD": -1, "ROUNDING": 1e-10, "SPARE_BYTES": 2**26},
     "longform.decoding.timing": {"TRIED_TOKENS": 4},
     "longform.decoding.translations": {"LONGER": 2, "ROOM": 10},
-    "longform.evaluation.agreement": {"LEVEL": 0.95, "FEWEST": 3},
+    "longform.evaluation.agreement": {"SAME_ORDER": 1 - 1e-12, "NEARLY_ONE": 1 - 1e-15, "LEVEL": 0.95, "FEWEST": 3},
     "longform.evaluation.corruption_response": {"RESAMPLES": 300, "PERMUTATIONS": 999},
     "longform.evaluation.human_ratings": {
         "ENTER": 0.05, "REMOVE": 0.10, "FITTED_SHARE": 2 / 3, "RESAMPLES": 1000, "FEWEST_ITEMS": 4},
     "longform.evaluation.human_study": {
+        "VERDICT_NUMBER": 10**6,
         "START": 0.6, "STEPS": 2000,
         "LEAST_CHECKS": 0.75, "PRIOR_SPREAD": 2.0, "VARIANCE_SPREAD": 1.0, "EFFECT_DIGITS": 6},
     "longform.evaluation.human_vs_machine": {"RESAMPLES": 200},
     "longform.evaluation.measurements": {"PERMUTATIONS": 1000},
-    "longform.evaluation.order_discrimination": {"POINTS": 101},
+    "longform.evaluation.order_discrimination": {"TIE": 1e-9, "HUGE": 1e300, "POINTS": 101},
     "longform.hsmm.compiled": {
         "AGREEMENT": 1e-3, "MASS_FLOOR": 1e-30, "ROWS_PER_SLICE": 65_536, "ROWS_PER_BLOCK": 24_000,
         "FLOORS": {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290},
@@ -91,10 +106,19 @@ CHOICES = {
     "longform.language_models.translation": {"IGNORED": -100, "LENGTHS": 256, "LENGTH_WEIGHT": 0.1},
     "longform.language_models.trial": {"TRIAL_TOKENS": 12, "MOVED": 1e-5, "ROUNDING": 32, "SAME_ALONE": 1e-3},
     "longform.results": {"FEWEST_UNITS": 20, "DIGITS": 12},
-    "longform.statistics.intervals": {"NORMAL_95": 1.959963984540054},
-    "longform.statistics.trainings": {"LEVEL": 0.95},
+    "longform.statistics.arithmetic": {"LARGEST_EXPONENT": 700.0},
+    "longform.statistics.comparisons": {"TIE": 1e-12},
+    "longform.statistics.intervals": {"SAME_SHARE": 1e-9, "NORMAL_95": 1.959963984540054},
+    "longform.statistics.markov_chain": {"UNKNOWN": -1},
+    "longform.statistics.resampling": {"NUMBERS_AT_ONCE": 2**20},
+    "longform.statistics.sign_flips": {"SAME_SUM": 1e-9},
+    "longform.statistics.trainings": {"BISECTIONS": 60, "LEVEL": 0.95},
     "longform.terminal": {"STOPPED": 130},
+    "longform.text.entity_grids": {"SENTENCES": 2**15},
     "longform.text.languages": {"MIN_WORDS": 30, "MIN_ENGLISH": 0.07},
+    "longform.text.permutations": {"_HASH_SEED": 0, "TRIES": 1000},
+    "longform.text.restructured_text": {"_SHORT_LINE": 4},
+    "longform.text.sentences": {"REMEMBERED": 2**16, "_MOST_ASIDE": 400, "_MOST_TITLE": 80, "_MOST_ITEM": 1000},
     "longform.tools.suites": {"DRAWS": 100},
     "longform.tools.writing": {"NEW_TOKENS": 256, "SEED": 1234},
     "longform_lab.reporting.printed": {"PRECISION": 0.005},
@@ -132,6 +156,26 @@ DEFAULTS = {
     "criticize.panels:Panel": "required=False measure='sentences' learns='units' splits=5 pace=10000",
     "critics.bbscore.ranker:BridgeRanker": "classifier='three_layer'",
     "critics.bbscore.train:Recipe": "objective='paper' pins=True optimiser='sgd' sgd_rate=0.0001",
+    "critics.code_mixing.score:CodeMixing": "own_prior=True",
+    "critics.code_mixing.score:LanguageDispersion": "corners=False",
+    "critics.code_mixing.score:MixtureReading": "valid=True",
+    "critics.entity_grid.score:EntityGrid": "history=1",
+    "critics.entity_grid.score:GridRanker": "penalty=0.0 shuffles=20 name='grid-ranker'",
+    "critics.lexical.wordnet:Lesk": "extended=True",
+    "critics.mauve.score:Mauve": "seeds=(25, 26, 27, 28, 29) buckets=0",
+    "critics.mauve.score:TextFeature": "valid=True",
+    "critics.perplexity.score:LogProbs": "ended=True",
+    "critics.perplexity.score:Perplexity": "count_end=True",
+    "critics.repetition.score:GramProportion": "reading='ratio_of_averages' n=4",
+    "critics.verifiability.checker:Verdict": "label='not_enough_info' support=0.0 refutation=0.0 conflict=False",
+    "critics.verifiability.score:SupportedPerGeneration": "unique=False sentences=5",
+    "critics.verifiability.score:SupportedPerVerified": "unique=False pooled=False sentences=5",
+    "evaluation.human_study:Judged": "simulated=False",
+    "evaluation.human_vs_machine:ClassAccuracy": "classifier='three_layer'",
+    "evaluation.order_discrimination:Area": "lower=False",
+    "statistics.markov_chain:BigramCritic": "delta=1.0 begin='<bos>' end=True",
+    "statistics.markov_chain:MarkovCritic": "end=False",
+    "text.permutations:ShuffleTask": "kind='block' sizes=(1,) copies=20",
     "critics.coreference.rules:RuleResolver":
         "sentences_back=3 distance=1.0 subject=0.6 parallel=0.3 known=1.0 order=0.25",
     "critics.surprisal.read:Encoder": "ends='bos' separator='eos'",
@@ -161,3 +205,34 @@ def test_a_class_has_these_defaults_of_its_own(name):
         if is_own and is_plain and field.default not in ("", ()):
             defaults.append(f"{field.name}={field.default!r}")
     assert " ".join(defaults) == DEFAULTS[name]
+
+
+# by function the defaults of its parameters
+ASKED = {
+    "critics.code_mixing.score:dirichlet_from_logs": "tolerance=1e-12 steps=1000",
+    "critics.entity_grid.score:ranking": "lengths=(2, 3) salience=2",
+    "critics.mauve.score:mauve": "seeds=(25, 26, 27, 28, 29) resamples=200",
+    "critics.verifiability.train:fit": "entailment='trained' size=48 min_count=3 sure=0.5",
+    "evaluation.agreement:clustered_interval": "resamples=1000",
+    "evaluation.agreement:compare_correlations": "flips=2000",
+    "evaluation.agreement:leave_one_out": "resamples=1000",
+    "evaluation.human_vs_machine:text_classification": "classifier='three_layer'",
+    "statistics.comparisons:compare": "permutations=2000 matched=False",
+    "statistics.comparisons:resampled_difference": "resamples=1000",
+    "statistics.estimates:bootstrap_scores": "resamples=1000",
+    "statistics.estimates:estimate": "resamples=1000",
+    "statistics.resampling:bootstrap": "resamples=1000",
+    "statistics.sign_flips:sign_flip_test": "flips=2000",
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_function_has_these_defaults(name):
+    module, _, function = name.partition(":")
+    asked = inspect.signature(getattr(importlib.import_module(f"longform.{module}"), function))
+    defaults = [
+        f"{parameter.name}={parameter.default!r}"
+        for parameter in asked.parameters.values()
+        if isinstance(parameter.default, bool | int | float | str | tuple)
+    ]
+    assert " ".join(defaults) == ASKED[name]
