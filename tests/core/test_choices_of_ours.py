@@ -236,3 +236,59 @@ def test_a_function_has_these_defaults(name):
         if isinstance(parameter.default, bool | int | float | str | tuple)
     ]
     assert " ".join(defaults) == ASKED[name]
+
+
+# by class its fields that are fitted, that readers have, that are keywords alone, that are not compared, and that are made
+MARKS = ("fitted", "reading", "keyword", "uncompared", "made")
+MARKED = {
+    "critics.bbscore.bridge:BridgeFeatures": "sigma2:f signed:f",
+    "critics.bbscore.ranker:BridgeRanker": "features:f mean:f spread:f layers:f",
+    "critics.bbscore.score:_PathCritic": "encoder:rk seed:rk head:fk",
+    "critics.bbscore.score:JointBridge": "whitener:f",
+    "critics.code_mixing.score:_MixtureCritic": "languages:rk seed:rk mixture:fk",
+    "critics.code_mixing.score:CodeMixing": "alpha:f top_words:f",
+    "critics.coreference.agreement:ChainAgreement": "gold:f",
+    "critics.coreference.attribution:AttributionCritic": "held_out:f",
+    "critics.coreference.rules:_NameResolver": "first_names:f",
+    "critics.coreference.score:_NgramScores": "forms:f orders:f log_unknown:f fitted_discounts:f",
+    "critics.coreference.score:_RandomMentions": "symbols:f",
+    "critics.entity_grid.score:EntityGrid": "lexicon:rk log_probs:f",
+    "critics.entity_grid.score:GridRanker": "lexicon:rk weights:f",
+    "critics.lexical.score:SharedNouns": "lexicon:rk",
+    "critics.lexical.score:LatentSemanticAnalysis": "lexicon:rk words:f vectors:f",
+    "critics.lexical.wordnet:WordnetSimilarity": "taxonomy:f lexicon:rk",
+    "critics.lexical.wordnet:InformationSimilarity": "content:f",
+    "critics.mauve.score:Mauve": "model:rk real:f centres:f shares:f",
+    "critics.neural_ranker.score:NeuralRanker": "model:rk encoder:rk seed:rk",
+    "critics.order_and_repetition.score:OrderAndRepetition": "model:rk window:rk shuffles:rk seed:rk reference:fk",
+    "critics.perplexity.score:Perplexity": "model:rk window:rk",
+    "critics.section_order.classifier_errors:CorrectedTitleCritic": "confusion_names:f confusion_counts:f channel:f",
+    "critics.section_order.posterior:ExpectedTitleCritic": "share_names:f log_shares:f",
+    "critics.section_order.score:SectionOrder": "reader:rk max_length:rk validation:f true_names:f true_transitions:f",
+    "critics.section_order.score:RandomTitleCritic": "titles:f",
+    "critics.surprisal.score:SuiteAccuracy": "reference:f",
+    "critics.topics.score:Topics": "topics:rk seed:rk model:fk mean:f precision:f",
+    "critics.topics.score:RandomTopicCritic": "logits:f variances:f",
+    "critics.verifiability.checker:Bm25Lines": "_indices:u",
+    "critics.verifiability.checker:Checker": "_verdicts:u",
+    "critics.verifiability.read:PageSimilarity": "_weights:um",
+    "critics.verifiability.score:_CheckerCritic": "checker:rk",
+    "evaluation.human_vs_machine:SourceDetection": "known_values:f",
+    "evaluation.measurements:Measurement": "metrics:f all_statistics:f fields:f head_fields:f",
+    "statistics.markov_chain:BigramCritic": "names:f log_transitions:f",
+    "statistics.markov_chain:MarkovCritic": "names:f transitions:f",
+    "text.lexicon:Taxonomy": "_targets:u _walks:u _senses:u",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_fields_that_are_no_settings_are_marked(name):
+    module, _, class_name = name.partition(":")
+    one_class = getattr(importlib.import_module(f"longform.{module}"), class_name)
+    marked = []
+    for field in fields(one_class):
+        flags = {"keyword": field.kw_only, "uncompared": not field.compare, "made": not field.init}
+        marks = "".join(mark[0] for mark in MARKS if {**flags, **field.metadata}.get(mark))
+        if marks and field.name in one_class.__annotations__:
+            marked.append(f"{field.name}:{marks}")
+    assert " ".join(marked) == MARKED[name]

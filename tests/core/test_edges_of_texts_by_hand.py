@@ -47,6 +47,8 @@ def test_the_true_chain_begins_with_its_first_state():
     made = true_markov(real=Predictions((), (), arrays))
     assert (made.names, made.begin, made.end) == (("s0", "s1"), "s0", False)
     assert made.transitions is matrix
+    rough = MarkovCritic(made.names, np.eye(2, dtype=np.float32))
+    assert rough.log_transitions.dtype == np.float64
     assert signature(made) == "MarkovCritic(begin=s0,end=False)"
     assert (
         signature(MarkovCritic(("a", END), matrix, end=True)) == "MarkovCritic(begin=None,end=True)"
