@@ -138,6 +138,7 @@ def test_a_film_is_told_by_its_first_sentence():
     for text, film in films.items():
         article = Document("a", "train", (Section("abstract", text), Section("plot", "is a film")))
         assert titles.is_film(article) is film, text
+    assert titles.is_film(Document("a", "train", ())) is False
 
 
 def test_table_11_by_hand():
