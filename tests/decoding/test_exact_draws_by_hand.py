@@ -11,6 +11,7 @@ from torch import Tensor
 from longform.decoding import exact_sampling as e
 from longform.decoding.exact_sampling import Referee, Truncation
 from longform.statistics.random_streams import derived_seed
+from tests.refusals import refuses
 
 LAST = 2**32 - 1
 
@@ -186,3 +187,24 @@ def test_a_margin_is_eight_times_the_largest_error_of_any_way_to_read(errors):
     assert prefix[0].tolist() == batch[0][:, :12].tolist() and prefix[1] is True
     assert [one[0].tolist() for one in ones] == [batch[0][:, [i]].tolist() for i in range(12, 20)]
     assert network.weight.dtype == torch.float32
+
+
+@pytest.mark.parametrize(("tokens", "decoded"), [(8, []), (9, [8])])
+def test_few_tokens_are_not_read_one_by_one(tokens, decoded):
+    network = Recorded((0.25, 0.5, 4.0))
+    margin = e.calibrated(network, range(100), window=tokens).margin
+    assert margin == (32.0 if decoded else 4.0)
+    assert [call[0].shape[1] for call in network.calls[:3]] == [tokens] * 3
+    assert network.calls[0][2] == tokens  # of fewer than 64
+    assert [call[0].shape[1] for call in network.calls[3:]] == ([1] * 9 if decoded else [])
+
+
+def test_the_last_64_positions_of_a_window_are_compared():
+    network = Recorded((0.0, 0.5, 0.0))
+    e.calibrated(network, range(100), window=70)
+    assert [(call[0].shape[1], call[2]) for call in network.calls[:3]] == [(70, 64)] * 3
+
+
+@pytest.mark.parametrize("error", [math.nan, math.inf])
+def test_logits_that_are_no_numbers_are_refused(error):
+    refuses("logits are not all numbers", e.calibrated, Recorded((error, 0, 0)), range(9), 9)

@@ -310,3 +310,121 @@ def test_the_time_of_four_tokens_a_row_is_taken_for_all_of_them(monkeypatch):
     for (count, kind), call in zip([(8, "strategy"), (2, "other")], asked, strict=True):
         rngs = [("timing", row) for row in range(count)]
         assert call == (network, [[50] * 7] * count, kind, 4, rngs, end, ends)
+
+
+class Cache:
+    """In place of contexts: row i of what is read or appended has i + 10 times its width as its logits."""
+
+    can_join = True
+
+    def __init__(self):
+        self.calls = []
+        self.lengths = torch.zeros(0, dtype=torch.int64)
+
+    def append(self, tokens):
+        self.calls.append(("append", tokens.tolist()))
+        return torch.arange(len(tokens))[:, None]
+
+    def read(self, tokens, keep):
+        self.calls.append(("read", tokens.tolist(), keep))
+        return torch.arange(len(tokens))[:, None] + 10 * tokens.shape[1]
+
+
+def draft(index, length):
+    return Draft(index, 0, 0, list(range(length)))
+
+
+def test_drafts_in_the_cache_come_first_and_each_length_is_read_at_once():
+    """A window of 4 that goes on from its last 2: of 4 tokens the cache does not serve the next."""
+    assert [
+        length
+        for length in range(1, 12)
+        if not long_documents._is_cacheable(length, Sampling(99, 2, 4))
+    ] == [4, 7, 10]
+    cache = Cache()
+    cached, uncached = (
+        [draft(0, 3), draft(1, 2)],
+        [draft(2, 4), draft(3, 5), draft(4, 4), draft(5, 1)],
+    )
+    found = long_documents._next_logits(cache, cached, uncached, Sampling(99, 2, 4))
+    active, num_cached, logits = found
+    assert [one.index for one in active] == [0, 1, 3, 5, 2, 4] and num_cached == 4
+    assert logits.tolist() == [[0], [1], [20], [10], [40], [41]]
+    reads = [("read", [[3, 4]], True), ("read", [[0]], True), ("read", [[0, 1, 2, 3]] * 2, False)]
+    assert cache.calls == [("append", [2, 1]), *reads]
+    active, num_cached, logits = long_documents._next_logits(
+        Cache(), [], [draft(7, 6)], Sampling(99, None, 4)
+    )
+    assert ([one.index for one in active], num_cached, logits.tolist()) == ([7], 0, [[30]])
+
+
+def test_an_uncertain_token_is_decided_from_its_own_context(monkeypatch):
+    asked = []
+
+    def certain(logits, words, truncation, margin):
+        asked.append((words, truncation, margin))
+        return torch.tensor([5, 6, 7]), torch.tensor([True, False, False])
+
+    def decide(context, logits, words, truncation):
+        asked.append((context.tolist(), logits.tolist(), words, truncation))
+        return 40 + len(context)
+
+    monkeypatch.setattr(long_documents, "exact_sampling", certain)
+    monkeypatch.setattr(
+        long_documents, "keys", lambda *given: [(given[0][i], given[1][i]) for i in range(3)]
+    )
+    drafts = [Draft(i, 0, 100 + i, list(range(length))) for i, length in enumerate((2, 3, 6))]
+    settings = Sampling(99, None, 4, Truncation(2, 0.5))
+    referee = SimpleNamespace(margin=0.25, decide=decide)
+    long_documents._draw(referee, drafts, torch.eye(3), settings)
+    assert [one.ids[-1] for one in drafts] == [5, 43, 43] and len(drafts[2].ids) == 7
+    words = [(100, 2), (101, 3), (102, 6)]
+    rule = settings.truncation
+    assert asked == [
+        (words, rule, 0.25),
+        ([0, 1, 2], [0, 1, 0], words[1], rule),
+        ([3, 4, 5], [0, 0, 1], words[2], rule),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("can_join", "rows", "drawn"),
+    [
+        # Texts of 1, 3, 2 and 1 new tokens: a free row has the next text at once, or waits for the longest.
+        (True, 2, [2, 2, 2, 1]),
+        (False, 2, [2, 1, 1, 2, 1]),
+        (True, None, [4, 2, 1]),
+        (True, 1, [1] * 7),
+    ],
+)  # fmt: skip
+def test_free_rows_have_new_drafts_where_their_lengths_can_join(can_join, rows, drawn, monkeypatch):
+    """Token 0 ends a text; the cache serves all lengths but the fourth."""
+    lengths, taken, done, ticks = {0: 1, 1: 3, 2: 2, 3: 1}, [], [], []
+    contexts = SimpleNamespace(can_join=can_join, take=lambda rows: taken.append(list(rows)))
+    monkeypatch.setattr(long_documents, "Contexts", lambda network: contexts)
+
+    def following(contexts, cached, uncached, settings):
+        return [*cached, *uncached], len(cached) + len(uncached), None
+
+    def draw(referee, active, logits, settings):
+        for one in active:
+            one.ids.append(0 if len(one.ids) == lengths[one.index] else 9)
+
+    monkeypatch.setattr(long_documents, "_next_logits", following)
+    monkeypatch.setattr(long_documents, "_draw", draw)
+    drafts = [Draft(i, 0, 0, [5]) for i in range(4)]
+    referee = SimpleNamespace(network="net")
+    settings = Sampling(9, 2, 16)
+    long_documents.sample(referee, drafts, settings, 0, ticks.append, rows, done.append)
+    assert ticks == drawn
+    assert [one.ids for one in drafts] == [[5, 0], [5, 9, 9, 0], [5, 9, 0], [5, 0]]
+    assert sorted(one.index for group in done for one in group) == [0, 1, 2, 3]
+    if rows is None:
+        assert taken == [[1, 2], [0], []] and [[one.index for one in group] for group in done] == [
+            [0, 3],
+            [2],
+            [1],
+        ]
+    short = [Draft(1, 0, 0, [5])]
+    long_documents.sample(referee, short, Sampling(3, 2, 16), 0)
+    assert short[0].ids == [5, 9, 9]  # full

@@ -1,5 +1,6 @@
 """How rows are read, counted and averaged, number by number, with stand-ins for networks."""
 
+import hashlib
 import math
 import warnings
 from types import SimpleNamespace
@@ -8,11 +9,22 @@ import numpy as np
 import pytest
 import torch
 
-from longform.language_models import checkpoints, log_probs, ngram, translation
+from longform.documents import Document, Section
+from longform.language_models import (
+    capacity,
+    checkpoints,
+    lightning,
+    log_probs,
+    ngram,
+    sentence_features,
+    translation,
+)
+from longform.language_models.lightning import Learner
 from longform.language_models.log_probs import Tree, batches, common_prefix, grow, split_network
 from longform.language_models.sentence_features import SentenceEncoder
 from longform.language_models.settings import Finetuned
 from longform.language_models.translation import NETWORKS, Shape
+from tests.refusals import refuses
 
 
 def test_a_tree_has_parents_depths_ancestors_and_the_nodes_of_each_row():
@@ -233,3 +245,106 @@ def test_a_padded_source_is_encoded_without_tensors_that_are_nested(kind):
     alone = model.encode(torch.tensor([[4, 2]]))
     torch.testing.assert_close(states[1:, :2], alone, rtol=1e-5, atol=1e-5)
     assert states[1, 2].abs().sum() > 0  # nested ones would leave zeros
+
+
+@pytest.fixture
+def encoder(monkeypatch):
+    """An encoder of 3 positions, whose features are a sentence's first token and length."""
+    monkeypatch.setattr(
+        sentence_features.capacity, "window_size", lambda network, most: min(most, 3)
+    )
+    read = []
+
+    def means(self, rows):
+        read.append(rows)
+        return np.array([[row[0], len(row)] for row in rows], np.float32)
+
+    monkeypatch.setattr(SentenceEncoder, "_means", means)
+    network = SimpleNamespace(config=SimpleNamespace(hidden_size=2))
+    tokenizer = lambda text, verbose: {"input_ids": [int(word) for word in text.split()]}  # noqa: E731
+    return SentenceEncoder(tokenizer, network, batch_tokens=6), read
+
+
+def test_each_sentence_is_read_once_cut_to_the_window_in_batches(encoder):
+    made, read = encoder
+    found = made.encode(["1 2 3 4", "5 6 7", "8", "8", "9 9"])
+    expected = np.array([[1, 3], [5, 3], [8, 1], [8, 1], [9, 2]], np.float32)
+    np.testing.assert_array_equal(found, expected, strict=True)
+    assert read == [[[8], [9, 9]], [[1, 2, 3], [5, 6, 7]]] and made.truncated == 1
+    np.testing.assert_array_equal(made.encode(["8", "5 6 7"]), [[8, 1], [5, 3]])
+    assert len(read) == 2 and sorted(made.features) == sorted(
+        hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+        for text in ("1 2 3 4", "5 6 7", "8", "9 9")
+    )
+    nothing = made.encode([])
+    assert nothing.shape == (0, 2) and nothing.dtype == np.float32
+
+
+def test_progress_in_sentences_is_said_after_ten_seconds(encoder, monkeypatch, capsys):
+    made, _ = encoder
+    made.batch_tokens = 1
+    seconds = iter([0.0, 10.0, 10.5, 11.0, 21.0])
+    monkeypatch.setattr(sentence_features.time, "monotonic", lambda: next(seconds))
+    made.encode(["1", "2", "3"], "train e")
+    assert capsys.readouterr().out == "train e: 1/3 sentences read\n"
+
+
+def test_an_encoder_is_kept_with_its_own_files_and_sorted_features(encoder, tmp_path):
+    made, _ = encoder
+    made.encode(["2 3 4 5", "1"])
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+    kept = ["LICENSE", "config.json", "vocab.txt", "w.safetensors"]
+    for name in (*kept, "sentence_features.json", "w.bin"):
+        (old / name).write_text(f"of {name}")
+    sentence_features.KeptFeatures(old, made).save(new)
+    own = ["features.npz", "sentence_features.json"]
+    assert sorted(path.name for path in new.iterdir()) == sorted([*kept, *own])
+    assert [(new / name).read_text() for name in kept] == [f"of {name}" for name in kept]
+    assert (new / own[1]).read_text() == '{"sentences": 2, "truncated": 1}\n'
+    with np.load(new / own[0]) as file:
+        assert file["keys"].tolist() == sorted(made.features)
+        features = np.array([made.features[key] for key in sorted(made.features)])
+        np.testing.assert_array_equal(file["features"], features, strict=True)
+
+
+def test_sentences_are_split_section_by_section_without_blank_ones():
+    texts = [Document("a", "train", (Section(None, " One.  Two. "), Section("T", "Three"))),
+             Document("b", "train", (Section(None, " "),))]  # fmt: skip
+    split = sentence_features.split_sentences
+    assert split(texts, "full_stops") == [["One.", "Two.", "Three"], []]
+    refuses("^splitter 'x'; allowed are", split, texts, "x")
+
+
+@pytest.mark.parametrize(("learner", "world"), [(True, 2), (False, 1)])
+def test_a_validation_is_divided_where_its_parts_can_be_added_up(learner, world):
+    module = Learner.__new__(Learner) if learner else SimpleNamespace()
+    if learner:
+        torch.nn.Module.__init__(module)
+    schedule = SimpleNamespace(batch=3, launch=SimpleNamespace(world=2))
+    made = lightning._validation_batches(module, 10, schedule)
+    assert (made.items, made.batch, made.world, made.batches) == (10, 3, world, 4)
+    assert not learner or module.validation is made
+
+
+@pytest.mark.parametrize(
+    ("settings", "window", "turns", "positions"),
+    [
+        ({}, None, False, None),
+        ({"sliding_window": 0, "n_positions": 7}, None, False, 7),
+        ({"sliding_window": 4, "max_position_embeddings": 0}, 4, False, None),
+        ({"sliding_window": 4, "layer_types": ["full_attention"]}, None, False, None),
+        ({"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]}, 4, False, None),
+        ({"rope_parameters": {"rope_type": "default"}}, None, False, None),
+        ({"rope_parameters": {"rope_type": "dynamic"}}, None, True, None),
+        ({"rope_parameters": {"a": {"rope_type": "default"}, "b": {"rope_type": "longrope"}}}, None, True, None),
+    ],
+)  # fmt: skip
+def test_what_a_network_reads_is_in_its_configuration(settings, window, turns, positions):
+    network = SimpleNamespace(config=SimpleNamespace(**settings), named_modules=lambda: [])
+    assert capacity.sliding_window(network) == window
+    assert capacity.turns_by_length(network) is turns
+    assert capacity.positions(network) == positions
+    assert capacity.window_size(network) == (positions or 2048)
+    assert [capacity.window_size(network, most) for most in (3, 9000)] == [3, positions or 2048]
