@@ -300,6 +300,38 @@ def test_tests_of_all_halvings_are_one_and_paired_if_all_are(monkeypatch):
     )
 
 
+def test_streams_are_named_by_seed_critic_halving_and_side(sides, monkeypatch):
+    """Paired systems draw from one stream, so that they resample the same prompts."""
+    drawn = []
+
+    def scores(critic, statistics, rng, count):
+        drawn.append((rng, count))
+        return np.array([float(len(drawn))])
+
+    monkeypatch.setattr(systems, "generator", lambda *names: names)
+    monkeypatch.setattr(systems, "bootstrap_scores", scores)
+    systems._plan(panel(), sides[0], 1000, 7)
+    assert drawn.pop() == ((7, "plan", "grid"), 1000)
+    fits = [SimpleNamespace(critic="c", sides={REAL: "r", "m": "x"})] * 2
+    for paired, stream in ((False, "m"), (True, "prompts")):
+        found = systems._draws(panel(), fits, paired, 7, 9)
+        names = [(7, "systems", "grid", half, side) for half in (0, 1) for side in (REAL, stream)]
+        assert drawn == [(name, 9) for name in names]
+        assert {name: np.ravel(own).tolist() for name, own in found.items()} == {
+            REAL: [1, 3],
+            "m": [2, 4],
+        }
+        drawn.clear()
+    compared = []
+    monkeypatch.setattr(
+        systems,
+        "compare",
+        lambda *given, **named: compared.append(given[3]) or Comparison(1.0, 0.5, True, 9),
+    )
+    systems._test(panel(), fits, "m", REAL, 7, 9)
+    assert compared == [(7, "systems", "grid", half, "m", REAL) for half in (0, 1)]
+
+
 def test_a_plan_is_made_with_the_model_the_encoder_and_the_seed(monkeypatch):
     chosen = []
     monkeypatch.setattr(systems, "options_of", lambda *options: chosen.append(options))

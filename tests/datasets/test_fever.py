@@ -8,6 +8,7 @@ import pytest
 
 from longform.datasets import encyclopedia
 from longform.datasets.fever import build, claims_of, pages_in, pages_of, title_of
+from longform.statistics.random_streams import generator
 from synthetic_world.articles import write
 from synthetic_world.corpora import FORMS, readings
 from synthetic_world.corpus import indices
@@ -191,12 +192,20 @@ def test_published_articles_are_pages_and_claims_share_their_sentence(tmp_path):
     )
 
 
-def test_contradictions_are_as_many_as_wanted_and_refuted_by_their_page(tmp_path):
+def test_contradictions_are_as_many_as_wanted_and_refuted_by_their_page(tmp_path, monkeypatch):
     cities = [f"[ ABSTRACT ] Ada{n} is a town of {100 + n} people . " for n in range(9)]
     (tmp_path / "cities.txt").write_text("\n".join(cities) + "\n", encoding="utf-8")
     pair = {"claim": "a b .", "evidence": "c d .", "gold_label": "REFUTES"}
     (tmp_path / "symmetric.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    opened = []
+
+    def stream(*names):
+        opened.append(names)
+        return generator(*names)
+
+    monkeypatch.setattr(encyclopedia, "generator", stream)
     corpus = encyclopedia.claims(name="c", seed=1, raw=tmp_path, contradictions=5)
+    assert opened == [(1, "c", "statements"), (1, "c", "contradictions")]
     lines_of = pages_of(corpus.documents)
     changed = list(claims_of(corpus.documents))[1:]
     assert len(changed) == 5

@@ -249,6 +249,9 @@ def test_aligned_files_are_read_line_by_line_and_what_is_no_pair_is_named(tmp_pa
     refuses("no such file or folder", pairs, raw=tmp_path / "none")
     refuses("no pair of en", pairs, raw=tmp_path)
     refuses(r"a\.jsonl:1", pairs, raw=written(tmp_path / "a.jsonl", "nonsense").parent)
+    for name in ("true", "1.5", "null", "[]"):
+        written(tmp_path / "a.jsonl", f'{{"id": {name}}}')
+        refuses(r"a\.jsonl:1: id is .*, allowed is a string or a whole", pairs, raw=tmp_path)
     (tmp_path / "a.jsonl").unlink()
     written(tmp_path / "talks.en", "one", "two")
     written(tmp_path / "talks.de", "eins")
