@@ -1,14 +1,16 @@
 """What the trainer is told, and what its callbacks count, with a stand-in for Lightning's."""
 
+import logging
 import math
 import os
 import re
+import warnings
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from longform.language_models import lightning, schedule
+from longform.language_models import causal_lm, lightning, schedule
 from longform.language_models.lightning import BestCheckpoint, Learner, Progress, Steps, adamw
 from longform.language_models.schedule import Schedule
 from longform.statistics.random_streams import derived_seed
@@ -357,3 +359,104 @@ def test_a_training_goes_on_from_the_furthest_whole_checkpoint(
     found = lightning.resume_point("tiny", tmp_path)
     assert found == (tmp_path / f"{point}.ckpt" if point else None)
     assert re.match(f"train tiny: {said}" if said else "$", capsys.readouterr().out)
+
+
+def test_a_trainer_is_quiet_about_itself_alone(told):
+    names = ("pytorch_lightning", "lightning.pytorch", "lightning.fabric")
+    before = {name: logging.getLogger(name).level for name in names}
+    try:
+        for name in names:
+            logging.getLogger(name).setLevel(logging.INFO)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            schedule.Launch(1, 1).trainer(torch.nn.Linear(1, 1))
+            warnings.warn("isinstance(x, LeafSpec) is deprecated", stacklevel=1)
+            for module in ("pytorch_lightning.trainer", "lightning.fabric"):
+                warnings.warn_explicit("few workers", UserWarning, "file", 1, module)
+            with pytest.raises(UserWarning, match="another"):
+                warnings.warn("another", stacklevel=1)
+        assert {logging.getLogger(name).level for name in names} == {logging.ERROR}
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def test_the_loss_is_the_mean_over_predicted_tokens_that_count():
+    """Tokens of probabilities 1/4, 1/8 and 1/2, and one that does not count."""
+    given = []
+
+    def network(**named):
+        given.append(named)
+        logits = torch.tensor([0.5, 0.25, 0.125, 0.125]).log()
+        return SimpleNamespace(logits=logits.expand(2, 3, 4).to(torch.bfloat16))
+
+    labels = torch.tensor([[0, 1, 2], [3, 0, causal_lm.IGNORED]])
+    batch = {"input_ids": "ids", "attention_mask": "mask", "labels": labels}
+    module = SimpleNamespace(network=network)
+    loss = causal_lm.CausalLanguageModel.loss(module, batch)
+    assert float(loss) == pytest.approx(2 * math.log(2), rel=1e-2) and loss.dtype == torch.float32
+    assert given == [{"input_ids": "ids", "attention_mask": "mask", "use_cache": False}]
+    assert causal_lm.CausalLanguageModel.weight(module, batch) == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "start", "held"),
+    [
+        ({}, ("load", "base"), ["b", "d"]),
+        ({"shape": "shape"}, ("new", "shape", "words of base", 16, 5), ["b", "d"]),
+        ({"shape": "shape", "bases": "bases", "validation_documents": 1},
+         ("load", ("bases", "shape", "words of base")), ["b"]),
+    ],
+)  # fmt: skip
+def test_a_language_model_starts_and_is_trained_as_its_settings_say(more, start, held, monkeypatch):
+    calls = []
+
+    def network(*how):
+        return SimpleNamespace(float=lambda: ("float", *how))
+
+    def learn(*given, **named):
+        calls.append((given, named))
+        return SimpleNamespace(COLUMNS="columns", rows=["row", "row 2"])
+
+    fakes = {
+        "has_model": lambda base: True,
+        "load_tokenizer": lambda base: f"words of {base}",
+        "load_model": lambda base, kind: network("load", base),
+        "from_scratch": lambda *given: network("new", *given),
+        "base_of": lambda *given: given,
+        "PACKINGS": {"p": lambda texts, *rest: ([text.id for text in texts], *rest)},
+        "fit_learner": learn,
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setattr(causal_lm, name, fake)
+    splits = {"a": "train", "b": "validation", "c": "test", "d": "validation", "e": "train"}
+    documents = [SimpleNamespace(id=name, split=split) for name, split in splits.items()]
+    settings = {"base": "base", "name": "n", "seed": 5, "scratch": "scratch", "titles": True}
+    settings |= {"packing": "p", "context": 16, "schedule": "plan"}
+    made = causal_lm.fit(documents=documents, **settings, **more)
+    rest = ("words of base", True, 16)
+    items = {"train": (["a", "e"], *rest), "validation": (held, *rest)}
+    expected = (causal_lm.CausalLanguageModel, ("float", *start), items, causal_lm.collate, "plan")
+    assert calls == [(expected, {"seed": 5, "name": "n", "scratch": "scratch"})]
+    curve = ("columns", "row", "row 2")
+    assert made == causal_lm.SavedModel(("float", *start), "words of base", curve)
+
+
+def test_a_new_network_has_the_tokenizers_ends_and_is_made_without_padding(monkeypatch):
+    class Words:
+        bos_token_id, eos_token_id, pad_token_id = 1, 2, 3
+
+        def __len__(self):
+            return 9
+
+    made = SimpleNamespace(config=SimpleNamespace(), generation_config=SimpleNamespace())
+    given = []
+    monkeypatch.setattr(
+        causal_lm, "new_network", lambda *args, **named: given.append((args, named)) or made
+    )
+    assert causal_lm.from_scratch({"model_type": "x", "bos_token_id": 7}, Words(), 16, 5) is made
+    ends = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": None}
+    sizes = {"vocab_size": 9, "max_position_embeddings": 16}
+    config = {"model_type": "x", **ends}
+    assert given == [((config, causal_lm.AutoModelForCausalLM, 5), sizes)]
+    assert made.config.pad_token_id == made.generation_config.pad_token_id == 3
