@@ -10,7 +10,7 @@ import pytest
 from longform import settings
 from longform.criticize import copies, report
 from longform.datasets.test_suites.items import Suite, suites_to_corpus
-from longform.documents import Predictions
+from longform.documents import Document, Predictions, Section
 from longform.files import artefacts, opening
 from longform.files.arrays import save_arrays
 from longform.files.yaml_dialect import yaml_text
@@ -120,6 +120,18 @@ def test_runs_are_hashed_mixing_their_words_and_thinned_to_multiples(monkeypatch
     assert [row.tolist() for row in copies._thinned(rows)] == [[0, 3], [6]]
     joined = copies._joined([np.array([2**63 + 1], dtype=np.uint64)], np.uint64)
     assert joined.tolist() == [2**63 + 1] and copies._joined([], np.int64).dtype == np.int64
+    equal = [np.array([5], dtype=np.uint64)] * 40
+    flat, owners, _ = copies._sorted_features(equal, [np.array([row]) for row in range(40)])
+    assert flat.tolist() == [5] * 40 and owners.tolist() == list(range(40))
+    text = Document("a", "test", (Section(None, "One two. one two! Three?\n--"), Section(None, "")))
+    nothing = Document("b", "test", (Section(None, "..."),))
+    (found,) = copies._features([[text, nothing]])
+    # The words are numbers 0, 1 and 2, the sentences 3 ("one two") and 4.
+    assert [row.tolist() for row in found.sentences] == [[3, 2], []]
+    assert [row.tolist() for row in found.sentence_words] == [[2, 1], []]
+    assert [row.tolist() for row in found.run_weights] == [[1], []]
+    assert {row.dtype.name for row in (*found.sentence_words, *found.run_weights)} == {"int64"}
+    assert {row.dtype.name for row in (*found.sentences, *found.runs)} == {"uint64"}
     monkeypatch.setattr(copies, "MOST", 7)
     assert copies._thinned(rows) is rows
 

@@ -268,7 +268,7 @@ def _alike_of_sides(
     earlier_flat, earlier_owners, _ = _sorted_features(earlier, earlier_weights)
     later_flat, later_owners, weight = _sorted_features(later, later_weights)
     # 2. Pairs of texts that share a feature, as in ``_alike``.
-    begins = np.searchsorted(earlier_flat, later_flat, side="left")
+    begins = np.searchsorted(earlier_flat, later_flat)
     ends = np.searchsorted(earlier_flat, later_flat, side="right")
     codes, shared = [], []
     for lag in range(1, NEIGHBOURS + 1):

@@ -137,7 +137,7 @@ def story_classes(
     story_means = np.array(means)
     training_means = story_means[np.array(splits) == "train"]
     bounds = np.quantile(training_means, (1 / 3, 2 / 3), method="lower")
-    classes = 1 + np.searchsorted(bounds, story_means, side="left")
+    classes = 1 + np.searchsorted(bounds, story_means)
     documents = [
         Document(unit, split, (Section(None, text),))
         for unit, split, text in zip(units, splits, texts.values(), strict=True)
