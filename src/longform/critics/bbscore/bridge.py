@@ -94,7 +94,7 @@ def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> Lat
     latents = np.asarray(latents, dtype=np.float64)
     ids = np.zeros(0, np.int64)
     if len(latents):
-        ids = np.unique(latents, axis=0, return_inverse=True)[1].reshape(-1)
+        ids = np.unique(latents, axis=0, return_inverse=True)[1].ravel()
     return LatentPath(unit_id, split, latents, ids)
 
 
