@@ -254,6 +254,7 @@ def test_critics_are_loaded_by_name_and_misspelt_names_are_told_apart():
         assert getattr(longform.critics, kind.__name__) is kind
         assert entry.source.split()[0] in {p.name for p in Path("experiments").iterdir()} | {"ours"}
     assert sorted(CLASSES) == sorted(longform.critics.__all__)
+    assert dir(longform.critics) == sorted(longform.critics.__all__)
 
 
 def test_the_command_line_lists_every_critic(capsys):
