@@ -1,6 +1,7 @@
 """The parallel runner and its workers without DVC and Dask: what each call is given, and what each wait answers."""
 
 import ctypes
+import json
 import math
 import os
 import signal
@@ -14,8 +15,10 @@ import torch
 
 from longform.processes import die_with_parent
 from longform_lab import repro, stages, stale, warm_up, workers
+from longform_lab.dvc_stages import Pipeline
 from longform_lab.repro import Run
 from longform_lab.workers import Warm, Workers
+from tests.refusals import refuses
 
 
 class Stage(SimpleNamespace):
@@ -453,3 +456,64 @@ def test_a_module_is_named_by_its_file_with_or_without_package(
     name = "".join(arguments) if "lab" in "".join(arguments) else "longform/c.py"
     refused = f"longform: there is no src/{name}; name a file below src\n"
     assert capsys.readouterr().err == (refused if status else "")
+
+
+def test_a_module_shows_the_stages_of_each_of_its_definitions(capsys):
+    definitions = [SimpleNamespace(names=["a", "b"], line=7), SimpleNamespace(names=[], line=12)]
+    tree = SimpleNamespace(module=lambda name: SimpleNamespace(definitions=definitions))
+    by_stage = {
+        "first": {"m": {0, 1}},
+        "second": {"m": {0}},
+        "third": {"n": {1}},
+        "last": {"m": set()},
+    }
+    stale._show_module("m", tree, by_stage)
+    assert capsys.readouterr().out.splitlines() == [
+        "    2  line    7  a, b", "    1  line   12  (runs at import)",
+        "2 of 4 stages run some of it:", "  first", "  second",
+    ]  # fmt: skip
+
+
+def test_a_stage_without_a_command_is_left_to_dvc():
+    stage = Stage(frozen=False)
+    pipeline = object.__new__(Pipeline)
+    pipeline.needs, asked = {stage: ["other"]}, []
+    stage.dump = lambda **named: asked.append(named)
+    for changed in (True, False):
+        stage.reproduce = lambda changed=changed, **named: asked.append(named) or changed
+        assert pipeline.up_to_date(stage) is True
+    upstream = {"upstream": ["other"]}
+    assert asked == [upstream, {"update_pipeline": False}, upstream]
+
+
+def test_the_process_with_libraries_dies_with_its_worker(monkeypatch):
+    began, lines = [], iter(["3\n", ""])
+    pipe = SimpleNamespace(write=began.append, flush=lambda: None, readline=lambda: next(lines))
+    process = SimpleNamespace(
+        stdin=pipe, stdout=pipe, kill=lambda: 0, wait=lambda: began.append("end")
+    )
+    monkeypatch.setattr(
+        workers.subprocess, "Popen", lambda line, **named: began.append((line, named)) or process
+    )
+    warm = Warm({"A": "1"}, ("x", "y"))
+    given = (("s", "t"), "folder", {"B": "2"}, "log")
+    assert [warm.run(*given), warm.run(*given), warm._process] == [3, None, None]
+    command = [sys.executable, "-m", "longform_lab.workers", "x", "y"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    start = (command, {"env": {"A": "1"}, "preexec_fn": die_with_parent, **pipes})
+    request = {"arguments": ["s", "t"], "folder": "folder", "environment": {"B": "2"}, "log": "log"}
+    line = json.dumps(request) + "\n"
+    assert began == [start, line, line, "end"]
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [(ValueError("odd"), "scheduler 'x': odd; an address is tcp://host:port"),
+     (OSError("shut"), r"scheduler 'x' does not answer \(shut\); is it running")],
+)  # fmt: skip
+def test_a_scheduler_that_cannot_be_reached_is_one_sentence(error, sentence, monkeypatch):
+    def client(address):
+        raise error
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=client))
+    refuses(sentence, Workers(address="x")._connect)

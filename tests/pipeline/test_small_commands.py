@@ -39,7 +39,11 @@ def test_files_whose_bytes_are_not_their_names_are_damaged(cache, capsys):
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "4 files, 2 damaged; --remove takes them out of the cache"
     assert out[:-1] == [f"damaged: {path}" for path in damaged]
+    elsewhere = cache / "linked"
+    os.link(damaged[0], elsewhere)  # as DVC links from the cache
+    elsewhere.chmod(0o444)
     assert verify_cache.main([str(cache), "--remove"]) == 1
+    assert elsewhere.stat().st_mode & 0o777 == 0o644
     out = capsys.readouterr().out.splitlines()
     assert out[0] == f"damaged, removed: {damaged[0]}" and "run `make repro`" in out[-1]
     assert verify_cache.main([str(cache)]) == 0

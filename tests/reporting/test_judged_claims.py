@@ -3,12 +3,14 @@
 import csv
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from longform.results import Record, Results
 from longform.statistics.intervals import wilson
 from longform.statistics.random_streams import generator
+from longform_lab.reporting import claims
 from longform_lab.reporting.claims import Instrument, judge, read_claim
 from longform_lab.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
 from longform_lab.reporting.verdicts import claims_markdown, write_claims
@@ -446,3 +448,31 @@ def test_references_and_absolute_values_have_the_names_of_a_claim(tmp_path, call
     labels = [called or "reference", called or "|c|", "c"]
     assert first.compared == f"{labels[0]} < {labels[1]}"
     assert second.compared == f"{labels[1]} < {labels[2]}"
+
+
+@pytest.mark.parametrize(("operation", "sign"), [("ratio", "/"), ("minus", "-")])
+def test_a_difference_of_numbers_is_called_by_its_sign(operation, sign):
+    class Sides(claims._Comparison):
+        def __init__(self):
+            object.__setattr__(self, "scale", "ratio" if operation == "ratio" else "difference")
+
+        def _numbers(self, quantity):
+            return [quantity]
+
+    first, second = (
+        claims._Number(label, Estimate(value, value, value), once)
+        for label, value, once in (("a", 3.0, False), ("b", 1.0, True))
+    )
+    quantity = SimpleNamespace(operation=operation, ratio=None, minus=None, called=None)
+    setattr(quantity, operation, [first, second])
+    expected = claims._Number(f"a {sign} b", Estimate(2.0, 2.0, 2.0), True)
+    assert Sides()._difference(quantity) == [expected]
+    quantity.called = "named"
+    assert Sides()._difference(quantity) == [replace(expected, label="named")]
+
+
+def test_groups_of_records_differ_in_fields_of_two_values():
+    same = dict.fromkeys(claims.IDENTITY, "x")
+    groups = [tuple({**same, "metric": metric}.values()) for metric in "ab"]
+    assert claims._differing(dict.fromkeys(groups)) == ["metric"]
+    assert claims._differing({groups[0]: None}) == []

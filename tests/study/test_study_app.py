@@ -202,6 +202,8 @@ def test_foreign_posts_are_refused_and_incomplete_answers_are_drafts(visitor, st
         {"Sec-Fetch-Site": "same-site"},
     ):
         assert visitor.post("/answer", place, **other).status_code == 403
+    for own in ("http://127.0.0.1", "127.0.0.1"):
+        assert visitor.post("/draft", place, Origin=own).status_code == 200
     assert visitor.client.get("/", headers={"Host": "evil.example"}).status_code == 400
     assert visitor.post("/answer", {"item": "x" * 2_000_000}).status_code == 403
     for place in ("none", "-1", "5", "²", ""):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from longform.documents import Chain, Document, Section, chains_to_predictions
-from synthetic_world import articles, planted_topics, simulated_annotators
+from synthetic_world import articles, grammar, lexicon, planted_topics, simulated_annotators
 from synthetic_world.domains import DOMAINS, SectionChain, domain
 from synthetic_world.hsmm_language import language
 from synthetic_world.mentions import OPENING, STOP, MentionProcess
+from synthetic_world.world_grammar import recogniser
 from synthetic_world.world_grammar.slots import Person, State, mentions, title
 from tests.refusals import refuses
 
@@ -214,3 +215,87 @@ def test_titles_of_generated_documents_are_the_classifiers(monkeypatch):
         **{**settings, "splits": ["generated"], "systems": ["lm", "c"]},
     )  # fmt: skip
     assert given == []
+
+
+def test_kinds_of_pages_have_the_sections_that_the_chain_leads_to():
+    """c ends; a is followed by c or is all of a page; b is followed by c."""
+    rows = np.array([[0, 0.5, 0.5, 0], [0, 0, 0, 1], [0.5, 0, 0, 0.5], [1.0, 0, 0, 0]])
+    chain = SectionChain(("c", "a", "b"), rows)
+    world = SimpleNamespace(chain=chain, kind_of={"c": "film"}, kind="city")
+    film = [("film", section) for section in "abc"]
+    assert recogniser._pages(world) == [("city", "a"), *film]
+
+
+def test_years_of_pages_are_those_of_their_facts(monkeypatch):
+    values = {
+        "birth_year": "year 1900 1950",
+        "death_year": "year 1930 2000",
+        "release": "year 1950 1990",
+    }
+    facts = {name: SimpleNamespace(value=value) for name, value in values.items()}
+    monkeypatch.setattr(recogniser, "RELATIONS", {"person": facts, "film": facts})
+    assert recogniser._years("person") == range(1918, 2000)
+    assert recogniser._years("film") == range(1947, 1992)
+    assert recogniser._years("city") == range(1831, 1986)
+
+
+def test_a_gloss_says_where_by_whom_and_with_what(monkeypatch):
+    slots = {
+        "verb": "verb",
+        "person": "person",
+        "water": "place",
+        "building": "place",
+        "tool": "thing",
+    }
+    monkeypatch.setattr(lexicon, "SLOT_OF_KIND", slots)
+    kinds = {
+        "verb": ("repaired", "moored"), "person": ("sailor", "pilot"), "boat": ("ferry", "raft"), "tool": ("rope",),
+    }  # fmt: skip
+    cases = [
+        ({}, "house"),
+        ({"water": ("dock",)}, "dock"),
+        ({"water": ("dock",), "building": ("shed", "barn")}, "barn"),
+    ]
+    for places, place in cases:
+        topic = SimpleNamespace(name="harbour", kinds={**kinds, **places})
+        near = f"often near the {place}"
+        person = f"a person of the harbour who moored rafts, {near}"
+        assert lexicon._gloss(topic, "person", 1) == person
+        assert (
+            lexicon._gloss(topic, "boat", 1) == f"a boat of the harbour that pilots moored, {near}"
+        )
+    assert lexicon._gloss(topic, "person", 2).startswith(
+        "a person of the harbour who repaired ropes"
+    )
+
+
+def test_lines_of_a_style_open_with_their_mark():
+    made = grammar.compile_style(
+        ">the dam|a mill \n-it stood| it fell||\n f he sang\n1was old\n2often has x\n3runs"
+    )
+    columns = (made.leads, made.plain, made.facts, made.own_facts)
+    assert [[frame.source for frame in frames] for frames in columns] == [
+        ["the dam ", "a mill "], ["it stood", "it fell"], [], ["he sang"],
+    ]  # fmt: skip
+    predicates = {
+        key: [frame.source for frame in frames] for key, frames in made.predicates.items()
+    }
+    singular = {("1", False): ["was old"], ("2", False): ["often has x"], ("3", False): ["runs"]}
+    plural = {("1", True): ["were old"], ("2", True): ["often have x"], ("3", True): ["run"]}
+    assert predicates == singular | plural
+
+
+@pytest.mark.parametrize(
+    ("suffix", "said", "word", "drawn"),
+    [("", "ash", "ash", 1), ("2", "", "ash", 1), ("2", "ash", "elm", 2), ("2", "ash elm oak fir", "fir", 4)],
+)  # fmt: skip
+def test_a_second_word_is_new_to_the_sentence_if_four_draws_find_one(suffix, said, word, drawn):
+    numbers = iter([0.0, 0.25, 0.5, 0.75, 0.999])
+    words = [name for name in ("ash", "elm", "oak", "fir") for _ in range(256)]
+    before = [("thing", one) for one in said.split()]
+    page = SimpleNamespace(
+        topic=SimpleNamespace(tables={"thing": words}), words=[*before],
+        draws=SimpleNamespace(uniform=lambda: next(numbers)),
+    )  # fmt: skip
+    assert grammar._word("thing", str.upper, suffix)(page) == word.upper()
+    assert page.words == [*before, (f"thing{suffix}", word)] and len(list(numbers)) == 5 - drawn

@@ -276,6 +276,8 @@ def test_what_a_model_read_before_has_sections_in_no_order(world, monkeypatch):
     ]
     assert [one.text for one in made.documents[0].sections] == ["One. Two.", "Three."]
     assert {section.title for one in made.documents for section in one.sections} == {None}
+    facts = {"name": "p", "synthetic": True, "documents": {"wiki": {"train": 2}}}
+    assert made.facts == facts and made.truth == {}
     refuses("corpus 'p' has no documents", corpora.pretraining, name="p", seed=5, documents={})
 
 
