@@ -1,21 +1,26 @@
 """What a verification shows, counts, takes up and says, with a stand-in for the checker."""
 
 import errno
+import hashlib
 import math
 import re
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from longform import commands
 from longform.cli import main
 from longform.critics.scores import Score
+from longform.critics.verifiability import checker as checking
 from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
 from longform.errors import InputError
 from longform.files.artefacts import read_lines
+from longform.language_models.named_models import NamedModel
 from longform.tools import verifying
 from longform.tools.unfinished import unfinished_folder
 from longform.tools.verifying import SentenceVerdict, Verification, VerificationPlan
@@ -80,10 +85,56 @@ def test_pages_are_needed_and_the_extra_is_asked_for_first(tmp_path, monkeypatch
     asked = []
     monkeypatch.setattr(verifying.extras, "check", lambda *names: asked.append(names))
     monkeypatch.setattr(verifying, "_opened_judge", lambda named, stack: None)
-    monkeypatch.setattr(verifying, "named_model", lambda judge: SimpleNamespace(name=judge))
+    judge = SimpleNamespace(name="judge", stamps=lambda: ["stamp"])
+    monkeypatch.setattr(verifying, "named_model", lambda name: judge)
     monkeypatch.setattr(verifying, "_pages_of", lambda source: iter(()))
     refuses("no page in it; give", verifying._opened(tmp_path, "j").__enter__)
     assert asked == [("models", *verifying.NETWORKS, "bm25s")]
+    refuses("no model to compare sentences with", verifying._opened(tmp_path, None).__enter__)
+    # A checker of pages of one's own: its fingerprint is the judge's and that of the pages' file.
+    monkeypatch.setattr(verifying, "_pages_of", lambda source: iter([("A", ["It is."])]))
+    monkeypatch.setattr(verifying, "_opened_judge", lambda named, stack: "entailment")
+    monkeypatch.setattr(checking, "selector", lambda pages, settings: ("selector", len(pages)))
+    monkeypatch.setattr(checking, "Checker", lambda pages, *given: given)
+    row = b'{"title": "A", "lines": ["It is."]}\n'
+    with verifying._opened(tmp_path, "j") as (checker, name, stamps):
+        settings = {"retrieval": {}, "selection": {}, "sure": 0.5}
+        assert (checker, name) == ((("selector", 1), "entailment", settings), "judge")
+    assert stamps == [["stamp"], hashlib.blake2b(row, digest_size=16).hexdigest()]
+    # One that was trained has all of it.
+    (tmp_path / "checker.json").write_text("{}")
+    monkeypatch.setattr("longform.critics.verifiability.read.open_checker", lambda source: source)
+    with verifying._opened(tmp_path, None) as opened:
+        assert opened == (tmp_path, f"checker {tmp_path}", NamedModel("", tmp_path, {}).stamps())
+    refuses("has its own judge; leave --judge out", verifying._opened(tmp_path, "j").__enter__)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "architectures", "value", "told"),
+    [
+        ({}, ["BertForSequenceClassification"], 0.5, None),
+        ({}, None, 0.5, None),
+        ({}, ["GPT2LMHeadModel"], 0.5, "m: a causal language model"),
+        ({"gguf": "x"}, [], 0.5, "m: a causal language model"),
+        ({"package": "x"}, [], 0.5, "m: a causal language model"),
+        ({}, [], NAN, "m: its probabilities of a short text are no numbers"),
+    ],
+)
+def test_a_judge_is_no_causal_model_and_gives_numbers(
+    pointer, architectures, value, told, monkeypatch
+):
+    config = SimpleNamespace(architectures=architectures)
+    judge = SimpleNamespace(probabilities=lambda pairs: np.array([0.0, value * len(pairs)]))
+    monkeypatch.setattr("longform.language_models.checkpoints.load_config", lambda folder: config)
+    monkeypatch.setattr(
+        "longform.critics.verifiability.train.brought_entailment", {"f": judge}.__getitem__
+    )
+    model = SimpleNamespace(name="m", pointer=pointer, opened_folder=lambda: nullcontext("f"))
+    with ExitStack() as stack:
+        if told:
+            refuses(told, verifying._opened_judge, model, stack)
+        else:
+            assert verifying._opened_judge(model, stack) is judge
 
 
 def test_results_go_into_no_file(tmp_path, capsys):
