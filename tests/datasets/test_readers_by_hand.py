@@ -13,7 +13,7 @@ import pytest
 
 from longform.datasets import encyclopedia, proposals, shuffled_texts, text_sources, titles
 from longform.datasets import wikisection as wiki
-from longform.datasets.own_texts import read_texts
+from longform.datasets.own_texts import Texts, read_texts
 from longform.datasets.test_suites import named_suites, sources
 from longform.datasets.text_files import gcdc
 from longform.datasets.titles import Filters, Selection, filtered_corpus, piece_count
@@ -117,6 +117,65 @@ def test_rows_of_tables_without_ids_are_named_by_their_number(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("text,id\nOne.,\nTwo.,x\nThree.,\n")
     assert [d.id for d in read_texts(table).documents] == ["line-1", "x", "line-3"]
+
+
+NOT_READ = "is not read although it holds texts; name it sections, or drop it"
+BOTH = "text holds the sections and more, or a part of them; give one of the two"
+LINES_OF_PEOPLE = [  # a line of a file, and its document's id and sections or why there is none
+    ({"text": "One a.", "title": "T"}, ("line-1", [("t", "One a.")])),
+    ({"id": 7, "text": "Two."}, ("7", [(None, "Two.")])),
+    ({"id": "", "text": "Three."}, ("line-3", [(None, "Three.")])),
+    ({"id": True, "text": "x"}, "id is True, allowed is a string or a whole number"),
+    ({"id": 1.5, "text": "x"}, "id is 1.5, allowed is a string or a whole number"),
+    ({"text": 5}, "text is 5, allowed is a string"),
+    ({"text": "x", "title": []}, "title is [], allowed is a string"),
+    ({}, "neither 'text' nor 'sections'"),
+    ([1], "list, not an object"),
+    ({"text": "12-3"}, "no word in it"),
+    ({"id": "7", "text": "Again."}, "the id '7' was met before"),
+    ({"text": "Lead.", "sections": [{"title": "A", "text": "B c."}, {"title": "E", "text": ""}]},
+     ("line-12", [(None, "Lead."), ("a", "B c.")])),
+    ({"text": "B c.\nD.", "sections": [{"text": "B c."}, {"text": "D."}]}, ("line-13", [(None, "B c."), (None, "D.")])),
+    ({"text": "B c. and", "sections": [{"text": "B c."}]}, BOTH),
+    ({"text": "B", "sections": [{"text": "B c."}]}, BOTH),
+    ({"text": "a b.", "body": ["lost words"]}, f"body {NOT_READ}"),
+    ({"text": "a b.", "meta": [{"x": {"text": "two words"}}], "acts": "lost part"}, f"acts, meta {NOT_READ}"),
+    ({"text": "a  b. c", "sentences": ["a b.", "c"], "acts": "word"}, ("line-18", [(None, "a  b. c")])),
+    ({"text": "a b.", "meta": {"text": "one", "note": "two words"}}, ("line-19", [(None, "a b.")])),
+    ({"text": "cafe\u0301\r\n\n\n\rX\u00ad\u200by\x07z \ufb01\u2028ne\ud800 "}, ("line-20", [(None, "café\n\nXy z fi\nne?")])),
+]  # fmt: skip
+
+
+def test_lines_of_people_are_documents_or_have_a_reason(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line, _ in LINES_OF_PEOPLE) + " \n")
+    documents, aside = [], []
+    for number, (_, found) in enumerate(LINES_OF_PEOPLE, 1):
+        if isinstance(found, str):
+            aside.append((f"line {number}", found))
+        else:
+            sections = tuple(Section(*section) for section in found[1])
+            documents.append(Document(found[0], "test", sections))
+    assert read_texts(path) == Texts(tuple(documents), (*aside, ("sections", "1 without text")))
+
+
+def test_a_folder_is_read_file_by_file_without_what_is_hidden(tmp_path):
+    for name in (".git/x.txt", "b/.y", "b/c.TXT", "a.md", "d.pdf"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("## Head\n\nWords here.")
+    (tmp_path / "e.txt").write_bytes(b"a\xff")
+    (tmp_path / "f.txt").symlink_to(tmp_path / "none")
+    found = read_texts(tmp_path)
+    assert [(d.id, [(s.title, s.text) for s in d.sections]) for d in found.documents] == [
+        ("a.md", [("head", "Words here.")]),
+        ("b/c.TXT", [(None, "## Head\n\nWords here.")]),
+    ]
+    assert found.set_aside == (
+        ("d.pdf", "none of .txt, .md, .markdown"),
+        ("e.txt", "line 1: not UTF-8 (invalid start byte) at byte 1; save it as UTF-8"),
+        ("f.txt", "no file (a link to nothing, or a device)"),
+        ("2 hidden files", "a name begins with a dot"),
+    )
 
 
 def test_tables_of_columns_are_read_by_batches_of_text_and_id(tmp_path, monkeypatch):
