@@ -283,6 +283,8 @@ def test_gcdc_rows_become_documents_with_ratings_and_drops_are_counted(tmp_path)
     refuses(
         "lacks", gcdc, name="x", raw=written(tmp_path / "a.csv", "text,labelA", "One.,1").parent
     )
+    raw = written(tmp_path / "Yelp_test.csv", header, "1,s,A.,2,2", "1,s,B.,2,2").parent
+    refuses(r"test\.csv:3: a second test text with the id '1'", gcdc, name="x", raw=raw)
 
 
 def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):

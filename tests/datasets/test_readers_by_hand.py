@@ -5,7 +5,6 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +14,6 @@ from longform.datasets import encyclopedia, proposals, shuffled_texts, text_sour
 from longform.datasets import wikisection as wiki
 from longform.datasets.own_texts import Texts, read_texts
 from longform.datasets.test_suites import named_suites, sources
-from longform.datasets.text_files import gcdc
 from longform.datasets.titles import Filters, Selection, filtered_corpus, piece_count
 from longform.datasets.wikipedia import building, tags, template_text, wikitext
 from longform.datasets.wikipedia.arguments import Arguments
@@ -318,16 +316,6 @@ def test_items_of_files_are_numbered_from_one(tmp_path):
     ]
 
 
-def test_a_second_rated_text_of_one_id_is_refused_within_its_split(tmp_path):
-    rows = "text_id,text,labelA\n1,One.,1\n1,Two.,2\n"
-    (tmp_path / "a_train.csv").write_text(rows)
-    refuses(r"a_train\.csv:3: a second train text with the id '1'", gcdc, name="g", raw=tmp_path)
-    (tmp_path / "a_train.csv").write_text("text_id,text,labelA\n1,One.,1\n")
-    (tmp_path / "b_test.csv").write_text("text_id,text,labelA\n1,Two.,2\n")
-    ids = [d.id for d in gcdc(name="g", raw=tmp_path).documents]
-    assert ids == ["train-1", "test-1"]
-
-
 def article(text, *sections, **more):
     names = ("sectionLabel", "begin", "length")
     return {
@@ -483,16 +471,6 @@ def test_the_child_limits_its_memory_and_each_pages_seconds(monkeypatch):
     assert sent == [[[[["a", "_by_tree"]], []], "parsed"], [None, "out of memory"]]
     cpu = (wikitext.resource.RLIMIT_CPU, (23, 99))
     assert limits == [(wikitext.resource.RLIMIT_AS, (7, 7)), cpu, cpu]
-
-
-def test_the_parsers_child_finds_the_package_where_this_one_lies(monkeypatch):
-    started = []
-    monkeypatch.setattr(wikitext.subprocess, "Popen", lambda words, **_: started.append(words))
-    GuardedParser()._started()
-    assert (
-        repr(str(Path(tags.__file__).parents[3]))[1:-1] in started[0][2].replace("'", " ").split()
-    )
-    assert started[0][:2] == [sys.executable, "-c"]
 
 
 def test_a_shard_is_its_articles_its_counts_and_its_digest(monkeypatch, tmp_path):
