@@ -17,7 +17,7 @@ from longform.text import restructured_text as rst
 from longform.text.entity_grids import spacy_role
 from longform.text.lexicon import HYPERNYM, Lexicon, Taxonomy, read_wordnet
 from longform.text.markdown_inline import shown_words
-from longform.text.permutations import block_orders
+from longform.text.permutations import another_order, block_orders
 from longform.text.sentences import _opens_with_bracket, sentence_texts
 from tests.refusals import refuses
 
@@ -108,6 +108,11 @@ def test_orders_of_no_sentence_draw_nothing():
     rng = np.random.default_rng(0)
     assert block_orders(0, 2, 3, rng).shape == (3, 0)
     assert rng.random() == np.random.default_rng(0).random()
+
+
+def test_draws_that_change_nothing_are_given_up():
+    fixed = SimpleNamespace(permutation=np.arange)
+    refuses("1000 draws left the 2 units as they were", another_order, ["a", "b"], fixed)
 
 
 def test_the_head_of_a_phrase_is_a_noun(monkeypatch):

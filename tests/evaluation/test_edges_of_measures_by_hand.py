@@ -116,11 +116,13 @@ def test_a_mixed_model_is_given_its_design_and_told_as_effects(monkeypatch):
 
         def fit_vb(self, sd, fit_method, minim_opts):
             asked.append([sd.tolist(), fit_method, minim_opts])
+            search = SimpleNamespace(success=ends["success"], nit=7, message="odd")
             return SimpleNamespace(
-                params=np.array([0.5, -1.23456789, 0.0, -1.0, 9, 9, 9, 9]), fe_sd=[0.1, 0.2],
-                vcp_sd=[0.3, 0.4], vc_sd=[0.5] * 4, optim_retvals=SimpleNamespace(success=True),
+                params=np.array([ends["mean"], -1.23456789, 0.0, -1.0, 9, 9, 9, 9]), optim_retvals=search,
+                fe_sd=[ends["spread"], 0.2], vcp_sd=[0.3, 0.4], vc_sd=[0.5] * 4,
             )  # fmt: skip
 
+    ends = {"mean": 0.5, "spread": 0.1, "success": True}
     monkeypatch.setattr(bayes_mixed_glm, "BinomialBayesMixedGLM", Model)
     found = human_study.mixed_effects([1, 0, 1], ["s", "t", "s"], ["p", "q", "p"], ["j", "i", "i"])
     assert asked == [
@@ -129,13 +131,18 @@ def test_a_mixed_model_is_given_its_design_and_told_as_effects(monkeypatch):
         [[0.6] * 8, "L-BFGS-B", {"maxiter": 2000, "maxfun": 4000}],
     ]  # fmt: skip
     z = 1.959963984540054
-    ends = [(math.exp(m - z * s), math.exp(m + z * s)) for m, s in ((0.0, 0.3), (-1.0, 0.4))]
+    reach = [(math.exp(m - z * s), math.exp(m + z * s)) for m, s in ((0.0, 0.3), (-1.0, 0.4))]
     assert found == (
         [Effect("s", 0.5, 0.5 - z * 0.1, 0.5 + z * 0.1),
          Effect("t minus s", -1.23457, -1.23457 - z * 0.2, -1.23457 + z * 0.2)],
-        [Effect("annotators", 1.0, *map(pytest.approx, ends[0])),
-         Effect("articles", pytest.approx(math.exp(-1)), *map(pytest.approx, ends[1]))],
+        [Effect("annotators", 1.0, *map(pytest.approx, reach[0])),
+         Effect("articles", pytest.approx(math.exp(-1)), *map(pytest.approx, reach[1]))],
     )  # fmt: skip
+    for name, value in (("mean", NAN), ("spread", INF), ("success", False)):
+        with monkeypatch.context() as patch:
+            patch.setitem(ends, name, value)
+            with pytest.raises(InputError, match=r"in 7 steps of 2000 allowed \(odd\)"):
+                human_study.mixed_effects([1, 0], ["s", "t"], ["p", "q"], ["j", "i"])
 
 
 def test_a_feature_that_one_text_has_is_that_of_the_others():
