@@ -153,6 +153,8 @@ def test_a_word_net_is_read_past_its_licence_into_whole_tables(tmp_path):
     }
     kinds = ["U"] * 6 + ["l"] * 3
     assert [array.dtype.char for array in found.values()] == kinds
+    assert entity_grids.folder_lexicon(tmp_path).sense_words == made.sense_words
+    assert entity_grids.folder_lexicon(tmp_path / "none") is None
     (tmp_path / "data.noun").write_text(LINE.format("01", "n", "cat", "001 @ 03 n 0000"))
     refuses(r"\('n', '03'\), which is no synset", read_wordnet, tmp_path)
     (tmp_path / "data.noun").write_text("01 03 n 00 000 | gloss\n")
