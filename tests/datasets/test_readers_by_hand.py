@@ -97,7 +97,8 @@ def test_models_read_openings_with_those_to_validate_by_twice(tmp_path):
     titles_of = {page.id: page.sections[0].title for page in pages}
     held = [page.id for page in pages if page.split == "validation"]
     kept = [page.id for page in pages if page.split != "train"]
-    read = encyclopedia.read_openings(**given, sentences=2)
+    read = encyclopedia.read_openings(**given, sentences=2, splitter="full_stops")
+    assert read.facts["splitter"] == "full_stops"
     assert [(d.id, d.split, d.sections) for d in read.documents] == [
         *((i, "train", (Section(None, opening[titles_of[i]]),)) for i in kept),
         *((f"{i}-again", "validation", (Section(None, opening[titles_of[i]]),)) for i in held),

@@ -80,6 +80,16 @@ def test_a_command_is_run_with_ctrl_c_heard_and_asks_for_its_extra(monkeypatch, 
     assert (asked, capsys.readouterr().out) == ([("models", "pydantic")], "all\n")
     assert interrupt.ends_at_once is False
 
+    def stop(options):
+        raise SystemExit(5)
+
+    monkeypatch.setitem(commands.COMMANDS, "verify", stop)
+    with pytest.raises(SystemExit):
+        commands.run(SimpleNamespace(command="verify"), interrupt)
+    interrupt.heard = True
+    assert commands.run(SimpleNamespace(command="verify"), interrupt) == 130
+    assert commands.STOPPED_SENTENCES["verify"] in capsys.readouterr().err
+
 
 def test_pages_are_needed_and_the_extra_is_asked_for_first(tmp_path, monkeypatch):
     asked = []
