@@ -5,6 +5,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
+from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +19,14 @@ from longform.datasets.titles import Filters, Selection, filtered_corpus, piece_
 from longform.datasets.wikipedia import building, tags, template_text, wikitext
 from longform.datasets.wikipedia.arguments import Arguments
 from longform.datasets.wikipedia.building import _digest
-from longform.datasets.wikipedia.dump import Page, PageScanner, _count_lines, _count_top, decoded
+from longform.datasets.wikipedia.dump import (
+    Page,
+    PageScanner,
+    Shard,
+    _count_lines,
+    _count_top,
+    decoded,
+)
 from longform.datasets.wikipedia.marks import GONE, Holes
 from longform.datasets.wikipedia.templates import without_templates
 from longform.datasets.wikipedia.wikitext import GuardedParser
@@ -472,6 +480,57 @@ def test_the_child_limits_its_memory_and_each_pages_seconds(monkeypatch):
     assert sent == [[[[["a", "_by_tree"]], []], "parsed"], [None, "out of memory"]]
     cpu = (wikitext.resource.RLIMIT_CPU, (23, 99))
     assert limits == [(wikitext.resource.RLIMIT_AS, (7, 7)), cpu, cpu]
+
+
+def test_shards_are_read_again_only_where_dump_or_file_has_changed(monkeypatch, tmp_path, capsys):
+    dump, folder, pools = tmp_path / "d", tmp_path / "new" / "f", []
+    shards = [Shard(number, (2 * number,), 2 * number + 2) for number in range(3)]
+
+    def read(task):
+        if dump.read_bytes() == b"broken":
+            raise BrokenProcessPool("why")
+        task.file.write_text("x")
+        digest = hashlib.sha256(b"x").hexdigest()
+        record = {"key": task.key, "source": task.source, "sha256": digest}
+        task.record.write_text(
+            json.dumps(record | {"counts": {"b": 1, "a": 2}, "wikitext_bytes": 500_000})
+        )
+
+    class Pool:
+        map = staticmethod(map)
+
+        def __init__(self, count, context, initializer):
+            pools.append((count, context.get_start_method(), initializer))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(building, "plan", lambda dump, size: shards)
+    monkeypatch.setattr(building, "extract_shard", read)
+    monkeypatch.setattr(building, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(building, "REPORT_EVERY", -1.0)
+    dump.write_bytes(b"abcdef")
+    whole = {"shards": 3, "counts": {"a": 6, "b": 3}, "wikitext_mb": 1.5}
+    assert building.extract(dump, folder, workers=5) == whole | {"redone": 3}
+    assert pools == [(3, "spawn", building.die_with_parent)]
+    assert capsys.readouterr().out == "d: 1 of 3 shards read\nd: 2 of 3 shards read\n"
+    (folder / "shard-00001.jsonl").write_text("y")
+    (folder / "shard-00009.jsonl").touch()
+    dump.write_bytes(b"abcdeX")
+    assert building.extract(dump, folder) == whole | {"redone": 2}
+    assert building.extract(dump, folder, workers=2) == whole | {"redone": 0}
+    assert len(pools) == 1 and len(list(folder.iterdir())) == 6
+    dump.write_bytes(b"broken")
+    refuses(
+        r"d: a worker died \(why\); run again, finished shards are kept",
+        building.extract,
+        dump,
+        folder,
+        workers=2,
+    )
 
 
 def test_a_shard_is_its_articles_its_counts_and_its_digest(monkeypatch, tmp_path):
