@@ -1,6 +1,7 @@
 """Paths, scores and parts of BBScore by hand, and what its readers hand on."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +22,7 @@ from longform.critics.bbscore.bridge import (
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.score import BBScore, JointBridge, text_diffusion, trajectory
 from longform.documents import Document, Predictions, Section
-from longform.statistics.random_streams import derived_seed
+from longform.statistics.random_streams import derived_seed, generator
 from tests.refusals import refuses
 
 NAN = math.nan
@@ -87,6 +88,20 @@ def test_an_unusable_path_has_no_score_in_any_order():
     assert math.isnan(diffusion(ZIGZAG[:2])) and path(ZIGZAG[:3]).usable
 
 
+def test_a_ranker_scores_orders_by_its_features_and_layers():
+    unit, orders = path(ZIGZAG), np.array([[0, 1, 2, 3], [0, 2, 1, 3], [1, 0, 3, 2]])
+    fitted = BridgeRanker("linear").fit([unit])
+    assert fitted.features == BridgeFeatures().fit_units([unit]) and fitted.classifier == "linear"
+    values = fitted.order_features(unit, orders)
+    np.testing.assert_array_equal(values, fitted.features.values(unit, orders))
+    assert np.isfinite(values).tolist() == [[True, True, False, False, False]] * 3
+    ready = replace(fitted, mean=np.arange(5.0), spread=np.full(5, 2.0),
+                    layers=((np.arange(1.0, 6.0)[:, None], np.array([3.0])),))  # fmt: skip
+    expected = values[:, 0] / 2 + 2 * (values[:, 1] - 1) / 2 + 3
+    assert ready.order_scores(unit, orders) == pytest.approx(expected)
+    assert ready.coherence([unit, unit]) == pytest.approx(expected[[0, 0]])
+
+
 def test_real_paths_give_the_mean_variance_and_the_majoritys_sign():
     """Sums are ln 4.19 s + d / s: of d = 0 and 0.2 one is below zero, of 0, 0 and 0.2 two are."""
     flat, bent, two = path(np.zeros((4, 1))), path(ZIGZAG * math.sqrt(0.2 / 3)), path(ZIGZAG[:2])
@@ -132,6 +147,9 @@ def test_courses_are_stretched_to_a_hundred_steps_over_dims_and_documents():
     assert len(found["mean"]) == len(found["spread"]) == 100
     assert ends["mean"] == pytest.approx([2.0, (4 + 4 / 3) / 2, 2.5])
     assert ends["spread"] == pytest.approx([2.0, (4 - 4 / 3) / 2, 1.5])
+    assert trajectory(units[2:]) == {"mean": [], "spread": []}
+    turned = generator("trajectory shuffle", "path").permutation(units[0].latents)
+    assert score.shuffled(units[0]).latents.tolist() == turned.tolist()
 
 
 def test_predictions_become_paths_of_every_head():
@@ -146,6 +164,8 @@ def test_predictions_become_paths_of_every_head():
     assert first.latents.tolist() == [[0, 1], [4, 5]] and second.under("g").latents.tolist() == [
         [10, 11]
     ]
+    assert second.under("g").heads == {}
+    refuses("no head 'x'; the reader had .'g', 'h'.", first.under, "x")
     short = first.first(1)
     assert short.latents.tolist() == [[0, 1]] and short.sentence_keys == [4]
     assert {head: rows.tolist() for head, rows in short.heads.items()} == {
@@ -254,6 +274,7 @@ def test_a_reading_has_latents_of_each_head_and_the_corpuss_ratings(monkeypatch,
     values = {name: array.tolist() for name, array in raw.arrays.items()}
     assert values == {"text_ids": [0, 1, 0], "text_ids_lengths": [3], "latents_lengths": [3],
                       "latents": [[7], [8], [9]], "rating": [2]}  # fmt: skip
+    refuses("0 of 2 documents are left", reading.read, documents=texts, truth={}, reader=tmp_path, name="n", splits=[])  # fmt: skip
     (tmp_path / "bridge.json").write_text("{}")
     placed = reading.read(documents=texts, truth={}, reader=tmp_path, name="n")
     assert placed.arrays["latents"].dtype == np.float32 and "rating" not in placed.arrays

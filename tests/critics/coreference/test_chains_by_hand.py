@@ -8,11 +8,8 @@ from longform.critics.coreference.agreement import COLUMNS, ChainAgreement, Read
 from longform.critics.coreference.chains import (
     GivenMentions,
     Mention,
-    entity_types,
     gold_mentions,
-    is_person,
     read_with,
-    root_offset,
 )
 from longform.critics.coreference.person_chains import PersonChain, person_chains
 from longform.documents import Document, Section
@@ -57,28 +54,6 @@ def test_predictions_have_chains_spans_and_the_resolvers_header():
     assert [chain.symbols[6:] for chain in person_chains(every)] == [("NONE:9",), (), ("NONE:9",)]
     refuses("film_filter is 'x', allowed are", read_with, gold, texts, [], False, "x")
     refuses("no gold mentions for 2 texts, first 'p'", gold.resolve, ["p", TEXT, "q"])
-
-
-def test_types_are_most_votes_else_the_first_names_gender():
-    words = [(1, "Tom", None), (1, "she", None), (1, "He", None), (1, "him", None),
-             (2, "Lee", "FEMALE"), (2, "Lee", "MALE"), (3, "it", None), (4, "Lee", None), (5, "her", "MALE")]  # fmt: skip
-    assert entity_types(words) == {1: "MALE", 2: "FEMALE", 3: entity_types([(0, "it", None)])[0],
-                                   4: "NONE", 5: "FEMALE"}  # fmt: skip
-    words = [("He", False), ("HE", False), ("Lee", False), ("Lee", True)]
-    assert [is_person(*word) for word in words] == [True, False, False, True]
-    some = sorted(chains.NO_PERSONS)[0]
-    assert not is_person(some, True) and not is_person(some.upper(), True)
-
-
-@pytest.mark.parametrize(
-    ("text", "head"),
-    [("the mayor of Ulm", "mayor"), ("old Tom Reed, who left", "Reed"), (" of Ulm", "Ulm"),
-     ("Reed's", "Reed's"), ("- ?", "- ?"), ("queen (Anne)", "queen")],
-)  # fmt: skip
-def test_a_head_is_the_last_word_before_a_preposition_or_clause(text, head):
-    before = "of a, "
-    start = root_offset(before + text + " Lee", len(before), len(before + text))
-    assert (before + text)[start:].startswith(head)
 
 
 def test_gold_mentions_have_the_genders_of_their_chains():

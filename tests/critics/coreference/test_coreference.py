@@ -27,7 +27,7 @@ from longform.critics.coreference.chains import (
     read_chains,
 )
 from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
-from longform.critics.coreference.score import Coreference, ReleasedCoreference, person_chains
+from longform.critics.coreference.score import Coreference, ReleasedCoreference
 from longform.datasets.titles import is_film
 from longform.documents import Document, Section, chains_from_predictions, grouped
 from longform.statistics.random_streams import generator
@@ -110,15 +110,6 @@ def test_nested_mentions_stay_in_order_and_the_last_entity_has_the_head():
     twice = [mention(text, "her", 3, 1), mention(text, "her", 5, 1)]
     twice += [mention(text, "mother", 5), mention(text, "His", 3)]
     assert symbols(text, twice)[-1] == "her:5"
-
-
-def test_readout_keeps_chains_and_where_their_symbols_stand():
-    gold = GivenMentions({TEXT: [ANNA, TOM, HE, HER], "": []})
-    predictions = chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
-    first, second = person_chains(predictions)
-    assert (first.symbols, first.text) == (symbols(TEXT, [ANNA, TOM, HE, HER]), TEXT)
-    stands = [".", *(TEXT[slice(*span)] for span in first.spans if span[0] < span[1])]
-    assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())
 
 
 def test_the_film_filter_reads_a_sentence_and_the_papers_a_section():
@@ -357,25 +348,6 @@ def test_ceaf_takes_the_best_of_all_alignments():
             alignments = itertools.permutations(range(len(found)), len(gold))
             best = max(sum(phi[i][j] for i, j in enumerate(alignment)) for alignment in alignments)
             assert ceaf_e(gold, found)[0] == pytest.approx(best)
-
-
-def judged(**pages):
-    """The critic of gold clusters, and the found ones, from (gold, found) by document."""
-    critic = ChainAgreement({name: gold for name, (gold, _) in pages.items()})
-    return critic, [ReadClusters(name, "test", found) for name, (_, found) in pages.items()]
-
-
-def test_a_perfect_resolver_scores_one_and_an_empty_one_zero():
-    critic, units = judged(d=(GOLD, GOLD))
-    assert critic.score_of(critic.sufficient_statistics(units)) == pytest.approx(1.0)
-    for score in (muc, b_cubed, ceaf_e):
-        assert score(GOLD, FOUND)[:2] == score(FOUND, GOLD)[2:]
-    pooled, units = judged(a=(GOLD, FOUND), b=(sets("xy"), sets("xy")))
-    assert pooled.describe(units)["muc"]["recall"] == pytest.approx(3 / 6)  # of sums over documents
-    critic, units = judged(none=(GOLD, ()), empty=((), FOUND))
-    statistics = critic.sufficient_statistics(units)
-    assert critic.score_of(statistics) == 0.0
-    assert statistics.column("excluded").tolist() == [0, 1] and not statistics.values[1, :-1].any()
 
 
 @pytest.fixture(scope="module")

@@ -302,39 +302,6 @@ def test_contributions_of_all_windows_sum_to_the_gap_per_token():
     refuses("no token", gap_rows, CRITIC, HELD_OUT, [Chain("e", "test", ())])
 
 
-def test_rare_windows_are_below_the_threshold_with_the_best_successor():
-    rows = rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0)
-    assert 0 < len(rows) <= 6 and all(row["log_probability"] < -3.0 for row in rows)
-    for row in rows:
-        unit = next(u for u in WRONG if u.unit_id == row["unit_id"])
-        assert CRITIC.part_values([unit])[0][row["position"]] == row["log_probability"]
-        assert row["best"] != "." and row["best_log_probability"] > row["log_probability"]
-    assert rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0) == rows
-    every = rare_rows(CRITIC, WRONG, generator("test", "15"), rows=10**6, threshold=-3.0)
-    assert len({(row["unit_id"], row["position"]) for row in every}) == len(every) > 6
-
-
-def test_best_successor_is_the_arg_max_over_seen_successors():
-    critic = ReleasedCoreference(order=2).fit([Chain("u", "test", tuple("ababaca."))])
-    key = next(int(k) for k in critic.orders[1].keys if critic.window(int(k)) == ("a", "."))
-    best = critic.part_values([Chain("v", "test", ("a", "b"))])[0][1]
-    assert attribution.best_successor(critic, key) == ("b", pytest.approx(best))
-
-
-def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():
-    high, low = attribution.ratio_rows(CRITIC, HELD_OUT, WRONG)
-    assert (
-        high[0]["log_ratio"] >= high[-1]["log_ratio"] > low[-1]["log_ratio"] >= low[0]["log_ratio"]
-    )
-    for row in (*high, *low):
-        assert row["log_ratio"] == pytest.approx(
-            math.log(row["probability_generated"] / row["probability_real"])
-        )
-        assert 0 < row["probability_real"] <= 1 and 0 < row["probability_generated"] <= 1
-    alone = ReleasedCoreference().fit(HELD_OUT)
-    assert low[0]["window"] in {alone.window(int(k)) for k in alone.orders[-1].keys}
-
-
 def test_the_attribution_critic_scores_and_lists_as_the_released_one():
     train = [Chain(c.unit_id, "train", c.symbols) for c in REAL]
     critic = ngram_attribution(real=chains_to_predictions([*train, *HELD_OUT])).fit(train)

@@ -266,19 +266,6 @@ def test_the_three_terms_add_up_and_a_certain_reader_has_no_entropy():
     assert scored(fitted, units) == pytest.approx(scored(plain, units), rel=1e-3)
 
 
-def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
-    fitted = posterior.ChainEntropy().fit(of(real(), "train"))
-    found = scored(fitted, articles(4000, "many"))
-    visits = np.linalg.solve(
-        (np.eye(5) - np.hstack([np.zeros((5, 1)), CHAIN[:, :-1]])).T, np.eye(5)[0]
-    )
-    entropy = -np.where(CHAIN > 0, CHAIN * np.log(np.where(CHAIN > 0, CHAIN, 1)), 0).sum(axis=1)
-    assert found == pytest.approx(np.exp(visits @ entropy / visits.sum()), rel=0.02)
-    units = [u for u in articles(200, "many") if u.symbols == articles(1, "many")[0].symbols]
-    once = len(set(units[0].symbols)) == len(units[0].symbols)
-    assert once and scored(fitted, units) == pytest.approx(1.0)
-
-
 def test_own_titles_are_a_chain_where_every_section_has_one():
     titled = Document("a", "test", (Section("x", "."), Section("y", ".")))
     untitled = Document("b", "train", (Section("x", "."), Section(None, ".")))
@@ -388,12 +375,3 @@ def test_accuracy_counts_titled_sections_and_excludes_texts_without_any():
     assert statistics.columns == ("correct", "titled", "excluded")
     assert statistics.values.tolist() == [[1, 2, 0], [0, 0, 1], [1, 1, 0]]
     assert errors.TitleAccuracy().score_of(statistics) == 2 / 3
-
-
-def test_a_classifier_learns_titles_of_training_articles_alone():
-    articles = [
-        Document("a", "train", (Section("c", "x"), Section("a", "x"), Section(None, "x"))),
-        Document("b", "train", (Section("a", "x"),)),
-        Document("d", "test", (Section("b", "x"),)),
-    ]
-    assert reading.training_titles(articles) == ["a", "c"]
