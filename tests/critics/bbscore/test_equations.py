@@ -289,6 +289,8 @@ def test_a_head_starts_from_its_seed_and_anchors_have_a_next_sentence(tmp_path, 
     anchors = [args[1] for args, _ in calls]
     assert anchors == [{"train": range(4)}, {"train": range(2)}]
     assert [settings for _, settings in calls] == [options, options]
+    assert [args[0].updates for args, _ in calls] == [plan.updates(4), plan.updates(2)]
+    assert all(args[2:] == (training.numbers, plan) for args, _ in calls)
 
 
 def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path):

@@ -100,12 +100,12 @@ def test_the_hinge_is_the_mean_of_margins_that_are_not_kept():
 
 def test_features_are_scaled_by_those_that_are_there():
     """A feature met once has its value as mean and one as spread; one never met has 0 and 1."""
-    features = np.array([[1.0, 6.0, NAN, 0.0], [3.0, NAN, NAN, 0.0], [NAN, NAN, NAN, 6.0]])
+    features = np.array([[1.0, 6.0, NAN, 0.0], [2.0, NAN, NAN, 0.0], [NAN, NAN, NAN, 6.0]])
     scaled = BridgeRanker()._scaled_by(features)
-    assert scaled.mean.tolist() == [2.0, 6.0, 0.0, 2.0]
-    assert scaled.spread == pytest.approx([1.0, 1.0, 1.0, math.sqrt(8)])
+    assert scaled.mean.tolist() == [1.5, 6.0, 0.0, 2.0]
+    assert scaled.spread == pytest.approx([0.5, 1.0, 1.0, math.sqrt(8)])
     standard = scaled._standard(np.array([[2.5, NAN, math.inf, 2.0 + math.sqrt(8)]]))
-    assert standard[0] == pytest.approx([0.5, 0.0, 0.0, 1.0])
+    assert standard[0] == pytest.approx([2.0, 0.0, 0.0, 1.0])
 
 
 def test_pairs_are_scaled_and_learnt_from_training_documents_alone(monkeypatch):
@@ -157,6 +157,25 @@ def test_a_head_learns_by_plain_momentum_or_by_the_schedule(monkeypatch):
     module = BridgeEncoder(head, data, Recipe(optimiser="adamw"), PLAN, 11)
     assert module.configure_optimizers() == "adamw" and given == [(head, PLAN, 11)]
     assert Recipe() == Recipe("paper", True, "sgd", 1e-4)
+
+
+def test_a_batchs_loss_is_that_of_its_recipe_over_its_own_documents(monkeypatch):
+    """Rows 0 to 3 and 4 to 7; triplets 0 1 2 and 1 2 3 of one latent, of which one ends a text."""
+    data = {"s": Sentences(np.array([0.5, 2, 1, 3, 0, 4, 1, 5])[:, None], [4, 4])}
+    times, logged = torch.tensor([[0, 1, 2], [1, 2, 3]]), []
+    monkeypatch.setattr(training, "triplets", lambda *given: times)
+    latents = torch.tensor([[[0.5], [2], [1]], [[4.0], [1], [5]]])
+    plain = training.paper_loss(latents, times)
+    pinned = plain + 0.5**2 + (5 - 1) ** 2
+    documents = [data["s"].documents[n] for n in (1, 0)]
+    for recipe, labels, loss in ((Recipe(), [2, 7], pinned), (Recipe(pins=False), [2, 7], plain),
+                                 (Recipe("likelihood"), [1, 0], training.likelihood_loss(documents))):  # fmt: skip
+        module = BridgeEncoder(torch.nn.Identity(), data, recipe, PLAN, 1)
+        assert module.loss(torch.tensor(labels), "s").item() == pytest.approx(loss.item())
+        module.loss = lambda labels, split: (labels, split)
+        module.log = lambda *given: logged.append(given)
+        assert module.training_step({"labels": labels}, 0) == (labels, "train")
+        assert logged.pop() == ("loss", (labels, "train"))
 
 
 def test_sentences_know_their_document_and_none_are_no_error():

@@ -24,6 +24,7 @@ from longform.critics.coreference.score import (
 )
 from longform.documents import Chain, chains_to_predictions
 from longform.statistics.random_streams import generator
+from tests.refusals import refuses
 
 
 def chains(*texts, split="test"):
@@ -183,6 +184,12 @@ def test_a_description_has_the_worst_articles_with_their_marks(monkeypatch):
         real=chains_to_predictions([*chains("a", split="train"), *GENERATED[1:]])
     )
     assert (made.order, made.threshold, made.held_out) == (5, -7.0, tuple(GENERATED[1:]))
+    real = chains_to_predictions(GENERATED)
+    made = ngram_attribution(real=real, order=3, threshold=-2.0)
+    assert (made.order, made.threshold, made.held_out) == (3, -2.0, tuple(GENERATED))
+    real = chains_to_predictions(chains("a", split="train"))
+    refuses("no chain of split test", ngram_attribution, real=real)
+    refuses("hold no token", gap_rows, CRITIC, GENERATED, chains(""))
 
 
 def test_tokens_are_forms_entities_and_the_starts_of_their_chains():

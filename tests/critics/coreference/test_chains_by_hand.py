@@ -108,6 +108,7 @@ def test_agreement_has_hits_and_totals_of_each_score_by_document():
     details = critic.describe(units)
     assert details == {"muc": scores(2 / 4, 2 / 3), "b3": scores(share / 7, share / 5),
                        "ceafe": scores(best / 3, best / 2)}  # fmt: skip
+    refuses("document 'z' has no gold chain", critic.sufficient_statistics, [ReadClusters("z", "test", ())])  # fmt: skip
     mean = sum(values["f1"] for values in details.values()) / 3
     assert critic.score_of(statistics) == pytest.approx(mean)
     assert critic.describe(units[1:])["muc"] == {"recall": 0.0, "precision": 0.0, "f1": 0.0}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.critics.coreference import agreement, chains, rules
+from longform.critics.coreference import chains, rules
 from longform.critics.coreference.agreement import (
     ChainAgreement,
     ReadClusters,
@@ -126,23 +126,6 @@ TRUTH = {"mention_chain": np.array([0, 1, 0, 2]), "mention_chain_lengths": np.ar
 ONE = TRUTH | {name: TRUTH[name][:1] for name in ("mention_chain_lengths", "mention_start_lengths")}
 ONE |= {"mention_chain": TRUTH["mention_chain"][:3]}  # of the first document alone
 DOCUMENTS = documents("Anna ran. It rained.", "x")
-
-
-def test_gold_chains_come_back_from_truth_arrays_and_a_readout():
-    assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [
-        (".", "FEMALE:0", "."),
-        ("MALE:9",),
-    ]
-    found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), singletons=True)
-    assert found[0].symbols == (".", "FEMALE:0", ".")
-    predictions = chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
-    assert chains_from_predictions(predictions) == gold_chains(DOCUMENTS[:1], ONE)
-    assert (
-        chains_from_predictions(
-            chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])
-        )
-        == []
-    )
 
 
 class FakeModel:
@@ -298,25 +281,6 @@ def test_a_pronoun_is_the_last_person_and_plural_ones_share_an_entity():
     ):
         assert found == sorted(found, key=lambda m: (m.start, m.end))
         assert len({m.entity for m in found}) <= 1
-
-
-def test_agreement_with_itself_is_one_and_falls_with_a_wrong_link():
-    pages = documents("Anna Lee met Tom Reed. She smiled. He waved. Reed left.")
-    spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
-    gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
-    truth = chains.read_with(gold, pages, ["test"], False, None)
-    critic = agreement.against_gold(real=truth)
-    assert (
-        critic.score_of(critic.sufficient_statistics(agreement.units_from_predictions(truth)))
-        == 1.0
-    )
-    nearest = agreement.units_from_predictions(rules.read_nearest(documents=pages, splits=["test"]))
-    parts = critic.describe(nearest)
-    # found: {Reed, She, He, Reed} alone, Lee being mentioned once; gold: {Lee, She}, {Reed, He, Reed}
-    assert parts["muc"] == pytest.approx({"recall": 2 / 3, "precision": 2 / 3, "f1": 2 / 3})
-    assert parts["b3"]["recall"] == pytest.approx((1 / 2 + 9 / 3) / 5)
-    other = rules.read_nearest(documents=[replace(pages[0], id="z")], splits=["test"])
-    refuses("no gold chain", critic.sufficient_statistics, agreement.units_from_predictions(other))
 
 
 def sets(*rows: str):
