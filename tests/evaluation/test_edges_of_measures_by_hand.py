@@ -48,6 +48,14 @@ def test_a_resample_is_constant_where_the_values_that_it_takes_are_one():
     assert agreement._is_constant(np.zeros(0), np.zeros((2, 0))).tolist() == [False, False]
 
 
+def test_no_pair_has_no_interval():
+    nothing = np.zeros(0)
+    ends = agreement.clustered_interval(
+        "pearson", nothing, nothing, [], np.random.default_rng(0), 5
+    )
+    assert np.isnan(ends).all()
+
+
 def test_agreement_is_over_raters_and_its_interval_over_items():
     table = np.random.default_rng(1).standard_normal((3, 9))
     table[0, 4] = table[1, 3:5] = NAN

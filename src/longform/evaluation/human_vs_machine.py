@@ -167,7 +167,7 @@ def _trained(
         filled = np.where(np.isfinite(values), values, means)
         return pipeline.predict(filled[None])[0]
 
-    commonest = Counter(kinds).most_common(1)[0][0]
+    commonest = Counter(kinds).most_common()[0][0]
     return predict, commonest
 
 
