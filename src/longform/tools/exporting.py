@@ -101,7 +101,6 @@ def _write_files(folder: Path, contents: dict[str, str]) -> list[Path]:
     paths = []
     check_folder(folder)
     with full_disk(folder):
-        folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
             (folder / name).write_text(content, encoding="utf-8")
             paths.append(folder / name)
