@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from longform.documents import Chain, Document, Section, chains_to_predictions
-from synthetic_world import articles, grammar, lexicon, planted_topics, simulated_annotators
+from synthetic_world import (
+    articles,
+    grammar,
+    lexicon,
+    native_corpus,
+    planted_topics,
+    simulated_annotators,
+)
 from synthetic_world.domains import DOMAINS, SectionChain, domain
 from synthetic_world.hsmm_language import language
 from synthetic_world.mentions import OPENING, STOP, MentionProcess
@@ -299,3 +306,36 @@ def test_a_second_word_is_new_to_the_sentence_if_four_draws_find_one(suffix, sai
     )  # fmt: skip
     assert grammar._word("thing", str.upper, suffix)(page) == word.upper()
     assert page.words == [*before, (f"thing{suffix}", word)] and len(list(numbers)) == 5 - drawn
+
+
+MARKUP = {
+    "foreign": "F", "see_also": "S", "references": "R", "external_links": "E", "last": "%(kind)s of %(title)s",
+    "infobox": "{%(kind)s %(title)s %(facts)s} ", "sections": ["0 %(title)s ", "1 ", "2 ", "3 "],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("uniform", "choice", "head", "foreign", "tail"),
+    [
+        ([0.3, 0.5, 0.5], 4, "", False, ["R"]), ([0.29, 0.49, 0.49], 0, "0 Ulm ", True, ["S", "R", "E"]),
+        ([0.0, 0.6, 0.0], 3, "3 ", True, ["R", "E"]),
+    ],
+)  # fmt: skip
+def test_a_page_hides_its_text_among_markup(uniform, choice, head, foreign, tail, monkeypatch):
+    monkeypatch.setattr(native_corpus, "table", {"wiki_markup": MARKUP}.__getitem__)
+    monkeypatch.setattr(native_corpus, "_marked", lambda text, draws: f"<{text}>")
+    numbers, asked = iter(uniform), []
+    draws = SimpleNamespace(
+        uniform=lambda: next(numbers), integer=lambda *given: asked.append(given) or choice
+    )
+    texts = {"abstract": ["Ulm is Ulm.", "Ulm too."], "history": ["Ulm grew."]}
+    sections = [(title, [SimpleNamespace(text=one) for one in texts[title]]) for title in texts]
+    facts = {"founded": 1900, "size": 7}
+    page = SimpleNamespace(title="Ulm", kind="city", facts=facts, sections=sections)
+    wikitext, read = native_corpus._article(page, draws)
+    assert wikitext.split("\n\n") == [
+        "{city Ulm | founded = 1900\n| size = 7} <'''Ulm''' is Ulm.> <Ulm too.>",
+        f"== History ==\n{head}<Ulm grew.>" + " <F>" * foreign, *tail, "City of Ulm",
+    ]  # fmt: skip
+    assert read == (("abstract", "Ulm is Ulm. Ulm too."), ("history", "Ulm grew." + " F" * foreign))
+    assert asked == [(0, 5)] and list(numbers) == []
