@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from longform.decoding import beam_search, long_documents, timing
+from longform.decoding import beam_search, contexts, long_documents, timing
 from longform.decoding.beam_search import Beam
 from longform.decoding.exact_sampling import Truncation
 from longform.decoding.long_documents import Draft, Sampler, Sampling
@@ -400,8 +400,8 @@ def test_an_uncertain_token_is_decided_from_its_own_context(monkeypatch):
 def test_free_rows_have_new_drafts_where_their_lengths_can_join(can_join, rows, drawn, monkeypatch):
     """Token 0 ends a text; the cache serves all lengths but the fourth."""
     lengths, taken, done, ticks = {0: 1, 1: 3, 2: 2, 3: 1}, [], [], []
-    contexts = SimpleNamespace(can_join=can_join, take=lambda rows: taken.append(list(rows)))
-    monkeypatch.setattr(long_documents, "Contexts", lambda network: contexts)
+    own = SimpleNamespace(can_join=can_join, take=lambda rows: taken.append(list(rows)))
+    monkeypatch.setattr(long_documents, "Contexts", lambda network: own)
 
     def following(contexts, cached, uncached, settings):
         return [*cached, *uncached], len(cached) + len(uncached), None
@@ -428,3 +428,32 @@ def test_free_rows_have_new_drafts_where_their_lengths_can_join(can_join, rows, 
     short = [Draft(1, 0, 0, [5])]
     long_documents.sample(referee, short, Sampling(3, 2, 16), 0)
     assert short[0].ids == [5, 9, 9]  # full
+
+
+@pytest.mark.parametrize(
+    ("lengths", "masks"),
+    [
+        ([3, 3], {}),
+        ([3, 1], {"attention_mask": [[1, 1, 1, 1], [0, 0, 1, 1]], "position_ids": [[3], [1]]}),
+    ],
+)
+def test_a_token_is_read_behind_its_own_row_alone(lengths, masks, monkeypatch):
+    given = []
+
+    def network(**named):
+        given.append(named)
+        return SimpleNamespace(logits=torch.arange(4).view(2, 1, 2))
+
+    network.device = "cpu"
+    cache = SimpleNamespace(layers=[], get_seq_length=lambda: 3)
+    monkeypatch.setattr(contexts, "growing_cache", lambda network: cache)
+    made = contexts.Contexts(network)
+    made.cache, made.lengths = cache, torch.tensor(lengths)
+    assert made.append(torch.tensor([7, 8])).tolist() == [[0, 1], [2, 3]]
+    assert made.lengths.tolist() == [length + 1 for length in lengths]
+    read = {
+        name: value.tolist() for name, value in given[0].items() if isinstance(value, torch.Tensor)
+    }
+    assert read == {"input_ids": [[7], [8]], **masks}
+    switches = {name: value for name, value in given[0].items() if name not in read}
+    assert switches == {"past_key_values": cache, "use_cache": True, "logits_to_keep": 1}
