@@ -310,3 +310,34 @@ def test_features_of_transitions_are_named_by_class_and_roles():
     assert len(made.names()) == made.size == 2 * (4 + 16)
     plain = TransitionFeatures(lengths=(2,), salience=False)
     assert plain.names() == own[4:] and plain.size == 16
+
+
+def test_the_ledger_has_the_claims_and_numbers_of_each_paper_in_order(monkeypatch, tmp_path):
+    for name in ("b", "a", "none"):
+        (tmp_path / "papers" / name).mkdir(parents=True)
+    for name in "ba":
+        (tmp_path / "papers" / name / "expected.yaml").write_text("")
+
+    def read_expected(folder, scale):
+        def noted(what):
+            return lambda results, data: [f"{what} {folder.name} {scale}: {results}, {data.name}"]
+
+        return SimpleNamespace(paper=folder.name, judged=noted("claims"), ledger=noted("lines"))
+
+    written = []
+    stand_ins = {
+        "EXPERIMENTS": tmp_path / "papers", "read_expected": read_expected, "read_results": lambda path: path.name,
+        "with_derived": lambda paper, results: f"{paper} of {results}",
+        "write_claims": lambda path, claims: written.append((path.name, claims)),
+        "write_rows": lambda path, columns, lines: written.append((path.name, columns, lines)),
+        "claims_markdown": len, "ledger_markdown": repr,
+    }  # fmt: skip
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setattr(reports, name, stand_in)
+    experiment = SimpleNamespace(params={"scale": "s"}, data=tmp_path / "data", home=tmp_path)
+    reports.ledger(experiment)
+    claims, lines = (
+        [f"{what} {n} s: {n} of scores, data" for n in "ab"] for what in ("claims", "lines")
+    )
+    assert written == [("claims.csv", claims), ("ledger.csv", reports.Line._fields, lines)]
+    assert (tmp_path / "paper_figures/ledger/ledger.md").read_text() == f"2\n{lines!r}"
