@@ -315,6 +315,8 @@ def test_items_of_files_are_numbered_from_one(tmp_path):
     turns = [("1", ["a", "b", "c", "d"]), ("2", ["e f", "g"])]
     assert sources.read_persona_chat(chat, False) == turns
     assert sources.read_persona_chat(chat, True) == turns[:1]
+    chat.write_text("1 a\tb\n2 nothing\n")
+    refuses(r"c\.txt:2: got", sources.read_persona_chat, chat)
     uses = tmp_path / "u.jsonl"
     use = {"sentence": "But so.", "begin": 4, "end": 6, "sense": "Contingency.Cause.Reason"}
     lines = [use, use | {"id": 7, "prev_sentence": "No."}]
