@@ -161,3 +161,62 @@ def test_a_text_of_one_sentence_has_no_number(monkeypatch):
     assert found.unit_ids == ("a", "b") and encoded == ["infer n", "infer n"]
     scores = found.arrays["text_score"]
     assert scores[0] == 2.0 and np.isnan(scores[1]) and scores.dtype == np.float64
+
+
+def by_hand():
+    """A network of one number a sentence and a pair: the weights of each part, in one line."""
+    rows = {"sentence.0.weight": [1, 1], "sentence.0.bias": [0, 0], "sentence.1.weight": [[1, 0]],
+            "sentence.1.bias": [0], "adjacent.0.weight": [[1, 2, 2, 8]], "adjacent.0.bias": [0],
+            "convolutions.0.weight": [[[1, 0, 0, 0, 0]]], "convolutions.0.bias": [0],
+            "convolutions.1.weight": [[[0, -1, 0, -1, 0]]], "convolutions.1.bias": [0],
+            "value.weight": [[1, 10]], "value.bias": [0.5]}  # fmt: skip
+    network = train.RankerNetwork(2, 1, 1)
+    network.load_state_dict({name: torch.tensor(row).float() for name, row in rows.items()})
+    return network
+
+
+def test_a_value_weighs_pairs_of_neighbours_beside_the_convolved_text():
+    """Sentences are t -t -t and -t t t; the first convolution sees two back, the second one each way."""
+    t = math.tanh(1 / math.sqrt(1 + 1e-5))  # of standard features 1 and -1
+    up, down = [3.0, 1.0], [1.0, 3.0]
+    found = by_hand()(torch.tensor([[up, down, down], [down, up, up]]))
+    # pairs 15 t - 2 t^2 and one below 0; convolved 2 t, -t, t
+    first = (15 * t - 2 * t**2) / 2 + 10 * (2 * t / 3) + 0.5
+    # pairs 17 t - 2 t^2 and 3 t + 2 t^2; convolved -t, t, t
+    assert found.tolist() == pytest.approx([first, 20 * t / 2 + 10 * t / 3 + 0.5])
+
+
+def test_a_saved_ranker_is_its_weights_its_shape_and_its_encoder(tmp_path, monkeypatch):
+    kept = SimpleNamespace(save=lambda folder: (folder / "told").touch())
+    monkeypatch.setattr(train, "open_encoder", lambda folder: ("opened", folder))
+    train.TrainedRanker(by_hand(), kept, "full_stops").save(tmp_path)
+    assert {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*")} == {
+        "ranker.safetensors", "ranker.json", "encoder", "encoder/told"
+    }  # fmt: skip
+    shape = '{"features": 2, "pair": 1, "sentence": 1}'
+    record = tmp_path / "ranker.json"
+    assert record.read_text() == f'{{"shape": {shape}, "splitter": "full_stops"}}\n'
+    found, weights = train.open_ranker(tmp_path), by_hand().state_dict()
+    assert found.frozen == train.KeptFeatures(
+        tmp_path / "encoder", ("opened", tmp_path / "encoder")
+    )
+    assert found.splitter == "full_stops" and not found.network.training
+    assert all(torch.equal(row, weights[name]) for name, row in found.network.state_dict().items())
+    # weights of another shape, a record without a splitter, weights cut short, no encoder
+    for text, error in ((shape.replace("2", "3"), "RuntimeError"), (shape, "KeyError: .*splitter")):
+        record.write_text(f'{{"shape": {text}}}')
+        refuses(f"not of one neural ranker .{error}", train.open_ranker, tmp_path)
+    record.write_text(f'{{"shape": {shape}, "splitter": "rules"}}')
+    (tmp_path / "ranker.safetensors").write_bytes(b"cut")
+    refuses("neural ranker .SafetensorError", train.open_ranker, tmp_path)
+    (tmp_path / "encoder").rename(tmp_path / "x")
+    refuses("reads features of .*encoder, which is not there; run", train.open_ranker, tmp_path)
+    record.unlink()
+    refuses("no ranker.json; the reader must be a folder", train.open_ranker, tmp_path)
+
+
+def test_documents_without_sentences_make_the_narrowest_network(fitted):
+    made, calls = fitted([document("a", "train", ""), document("b", "validation")])
+    assert made.network.shape == {"features": 1, "sentence": 64, "pair": 32}
+    assert calls["items"] == {"train": range(1), "validation": range(1)}
+    assert calls["encoded"] == [([], "train n"), (["One.", "Two."], "train n")]
