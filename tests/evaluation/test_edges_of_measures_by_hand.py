@@ -86,6 +86,8 @@ def test_agreement_is_over_raters_and_its_interval_over_items():
 def test_a_text_that_nobody_rated_has_no_mean_and_divides_nothing():
     found = ratings._mean_ratings(np.array([[1.0, 3.0], [NAN, 5.0], [NAN, NAN]]))
     assert repr(found.tolist()) == "[2.0, 5.0, nan]"
+    table = ratings._table({"a": [1, 2], "b": np.ones(2, np.float32), "c": [9, 9]}, ["b", "a"])
+    assert (table.tolist(), table.dtype) == ([[1, 1], [1, 2]], np.float64)
 
 
 def test_a_line_through_as_many_points_as_weights_has_no_p():
