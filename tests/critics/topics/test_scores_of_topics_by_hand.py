@@ -5,9 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from longform.critics.topics import model as models
 from longform.critics.topics import own_texts, score
 from longform.critics.topics.model import (
+    RELEASED_INFERENCE,
     STOP_WORDS,
+    Progress,
     TermCounts,
     TopicModel,
     TopicSettings,
@@ -180,3 +183,49 @@ def test_settings_are_the_programs_and_each_is_checked():
         refuses(f"{name} is 0, allowed is 1 or more", TopicSettings, **{name: 0})
     refuses("rounds is 0", TopicSettings, rounds=0)
     refuses("floats is 'float16'", TopicSettings, floats="float16")
+    assert TopicSettings(1000, -1, 1e-5, 1e-6, 1, "float32", 1) == RELEASED_INFERENCE
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_the_best_gaussian_adds_variances_to_the_covariance(monkeypatch, rows):
+    """Deviations -2 -2, 0 -2, -2 0, 0 0 and 4 4; their products add up to 24, 20 and 24."""
+    monkeypatch.setattr(models, "ROWS_AT_ONCE", rows)
+    points = np.array([[0.0, 1], [2, 1], [0, 3], [2, 3], [6, 7]])
+    variances = np.array([[1.0, 0.2]] * 4 + [[2.0, 0.2]])
+    mean, covariance, precision = models.gaussian(points, variances)
+    assert mean.tolist() == [2.0, 3.0]
+    assert covariance == pytest.approx(np.array([[6.0, 4.0], [4.0, 5.0]]))
+    assert precision == pytest.approx(np.array([[5.0, -4.0], [-4.0, 6.0]]) / 14)
+    assert precision.tolist() == precision.T.tolist()
+
+
+def test_a_saved_model_is_its_arrays_and_a_record_of_words_and_history(tmp_path):
+    beta, one = np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([3.0])
+    arrays = {"beta": beta, "mean": one, "covariance": np.array([[4.0]]), "precision": np.array([[0.25]])}  # fmt: skip
+    model = TopicModel(("é", "b"), **arrays, history=(Progress(0, -2.5, math.inf, 1.5, 0.5),), facts={"seed": 1})  # fmt: skip
+    model.save(tmp_path / "new")
+    step = '  {\n   "bound": -2.5,\n   "change": Infinity,\n   "converged": 0.5,\n   "iteration": 0,\n   "rounds": 1.5\n  }'  # fmt: skip
+    record = '{\n "facts": {\n  "seed": 1\n },\n "history": [\n' + step + '\n ],\n "vocabulary": [\n  "é",\n  "b"\n ]\n}\n'  # fmt: skip
+    assert (tmp_path / "new" / "topics.json").read_text(encoding="utf-8") == record
+    with np.load(tmp_path / "new" / "topics.npz") as saved:
+        assert {name: saved[name].tolist() for name in saved} == {name: row.tolist() for name, row in arrays.items()}  # fmt: skip
+    found = TopicModel.load(tmp_path / "new")
+    assert (found.vocabulary, found.history, found.facts) == (model.vocabulary, model.history, {"seed": 1})  # fmt: skip
+    assert all(getattr(found, name).tolist() == row.tolist() for name, row in arrays.items())
+    bare = TopicModel((), **arrays)
+    assert (bare.history, bare.facts) == ((), {})
+    (tmp_path / "new" / "topics.json").write_text("{}")
+    refuses("not of one topic model .KeyError", TopicModel.load, tmp_path / "new")
+    # each refusal in its words; two topics and two words are enough
+    for changed, sentence in (
+        ({"mean": np.zeros(2)}, r"2 topics need a Gaussian of 1 dimensions, got shapes \(\(2,\), \(1, 1\), \(1, 1\)\)"),
+        ({"covariance": np.eye(2)}, r"got shapes \(\(1,\), \(2, 2\), \(1, 1\)\)"),
+        ({"precision": np.eye(2)}, r"got shapes \(\(1,\), \(1, 1\), \(2, 2\)\)"),
+        ({"precision": -np.eye(1)}, r"the precision is singular or not positive definite \(smallest eigenvalue -1\)"),
+        ({"precision": np.full((1, 1), np.inf)}, "smallest eigenvalue nan"),
+        ({"beta": np.ones((1, 2))}, r"got 1 topic\(s\), allowed is 2 or more"),
+        ({"beta": np.ones((2, 1))}, r"vocabulary of 1 word\(s\), 2 are needed"),
+    ):  # fmt: skip
+        refuses(sentence, TopicModel, (), **{**arrays, **changed})
+    refuses("3 words for 2 terms; give one word per term", TopicModel, ("a", "b", "c"), **arrays)
+    refuses("the covariance is singular .*eigenvalue -2", models.inverse, np.diag([-2.0, 5.0]))

@@ -290,15 +290,6 @@ def test_expected_word_counts_are_shared_out_and_a_topic_may_lose_all():
     assert np.all(ctm.m_step(nothing, ctm.columns_of(counts), model).beta == 0)
 
 
-def test_the_gaussians_m_step_is_mean_and_covariance_of_posteriors():
-    rng = generator("topic m step")
-    points, variances = rng.normal(size=(9, 3)), rng.uniform(0.1, 1.0, (9, 3))
-    mean, covariance, precision = models.gaussian(points, variances)
-    np.testing.assert_allclose(mean, points.mean(0))
-    np.testing.assert_allclose(covariance, np.cov(points.T, bias=True) + np.diag(variances.mean(0)))
-    np.testing.assert_allclose(precision @ covariance, np.eye(3), atol=1e-9)
-
-
 def test_uniform_numbers_are_those_of_the_scientific_library():
     draws = ctm.tausworthe(1, 10_000)
     # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
