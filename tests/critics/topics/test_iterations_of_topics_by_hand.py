@@ -118,6 +118,51 @@ def test_padding_stands_behind_the_last_axis():
     assert padded.tolist() == [[1.5, 2.5, -9.0, -9.0]] and padded.dtype == np.float32
 
 
+def test_an_e_step_ascends_from_padded_arrays_and_gives_the_free_logits(monkeypatch):
+    """Documents of words 0 2 2 and 1 1 1; the last of two topics is fixed, two more are padding."""
+    calls = []
+
+    def ascend(corpus, parameters, limits, state, results):
+        calls.append([array.copy() for array in (*corpus[:3], *parameters, *state)])
+        calls.append((corpus[3], limits, [array.dtype.name for array in (*state, *results)]))
+        for array, value in zip((*state, *results), (1.5, 2.5, -3.5, 4, 5.5), strict=True):
+            array[...] = value
+
+    monkeypatch.setattr(train, "ascend_documents", ascend)
+    monkeypatch.setattr(train, "LANES", 4)
+    monkeypatch.setattr(train, "ABSENT", -99.0)
+    counts = TermCounts(np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0, 2.0, 3.0]), 3)
+    beta = np.array([[0.5, 0.25, 0.25], [0.25, 0.75, 0.0]])
+    known = TopicModel((), beta, np.array([0.5]), np.eye(1) / 4, np.eye(1) * 4)
+    found = train.expectation(counts, known, TopicSettings(rounds=7, tolerance=0.5))
+    corpus_and_start, (span, limits, types) = calls
+    assert [array.tolist() for array in corpus_and_start] == [
+        [0, 2, 3], [0, 2, 1], [1, 2, 3], [[0.5, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0.25, 0, 0, 0]],
+        [[4, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], [0.5, 0, -99, -99],
+        [[0, 0, -99, -99]] * 2, [[0.25, 0, 0, 0]] * 2,
+    ]  # fmt: skip
+    assert [array.dtype.name for array in corpus_and_start[2:]] == ["float32"] * 6
+    assert span == (0, 2) and limits == (1, 7, 0.5, pytest.approx((np.log(4) + 1) / 2))
+    assert types == ["float32", "float32", "float64", "int64", "float32"]
+    assert (found.logits.tolist(), found.variances.tolist()) == ([[1.5]] * 2, [[2.5]] * 2)
+    assert found.logits.dtype == found.variances.dtype == np.float64 and found.bound == -7.0
+    assert (found.rounds.tolist(), found.ratios.tolist()) == ([4, 4], [5.5] * 3)
+    # another begins where these ended, in the floats that are asked for and without a limit
+    train.expectation(counts, known, TopicSettings(rounds=-1, floats="float64"), start=found)
+    begun, (_, (_, rounds, _, _), types) = calls[2:]
+    assert begun[6].tolist() == [[1.5, 0, -99, -99]] * 2 and begun[7].tolist() == [[2.5, 0, 0, 0]] * 2  # fmt: skip
+    assert rounds == train.UNLIMITED and {*types} == {"float64", "int64"}
+    wide = TopicModel((), beta, np.array([0.5]), np.eye(1) * 20, np.eye(1) / 20)
+    train.expectation(counts, wide, TopicSettings())
+    assert calls[4][7].tolist() == [[10, 0, 0, 0]] * 2
+    unknown = TopicModel((), beta * [1, 0, 1], known.mean, known.covariance, known.precision)
+    refuses("no topic gives term 1 any probability", train.expectation, counts, unknown, TopicSettings())  # fmt: skip
+    more = TermCounts(counts.starts, counts.terms, counts.counts, 4)
+    refuses("counts over 4 terms, the model has 3", train.expectation, more, known, TopicSettings())
+    empty = TermCounts(np.array([0, 3, 3]), counts.terms, counts.counts, 3)
+    refuses("document number 1 has no known word", train.expectation, empty, known, TopicSettings())
+
+
 def texts(*words, split="train"):
     return [Document(f"d{i}", split, (Section(None, text),)) for i, text in enumerate(words)]
 
