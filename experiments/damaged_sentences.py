@@ -353,7 +353,10 @@ def measure(folder: Path) -> Counts:
 
 
 def _sentence_at(spans: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
-    """The range of the sentence around a character; between two, that of the character alone."""
+    """The half-open range of the sentence around a character or just before it.
+
+    Between two sentences it is ``(position, position)``, which stands for the gap.
+    """
     for start, end in spans:
         if start <= position <= end:
             return start, end

@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     keep_freed_memory()
-    track()
+    track()  # trainings also log to Weights & Biases, where it is enabled
     # The function of a stage takes the experiment, then one argument for each name on the command
     # line.
     module = importlib.import_module(f"longform_lab.{STAGES[options.stage]}")

@@ -127,7 +127,8 @@ class CorruptedArticles(Dataset):
     domain: ArticleDomain = parameter("Kind of article.")
     documents: SplitCounts = parameter(ARTICLES, source="ours")
     severities: list[Number] = parameter(
-        "Shares of the eligible places that are struck; with one corruption 0 is among them.",
+        "Shares of the eligible places that are struck, each above 0; where ``corruption`` is "
+        "given, 0 must be listed too (the sound articles).",
         source="ours",
     )
     corruption: str | None = parameter("The only corruption, by name; null takes all.", None)
@@ -175,7 +176,8 @@ class ToldFacts(Dataset):
     """What a model may have read about the encyclopedia's pages (massarelli2020 section 5)."""
 
     form: Literal["wiki", "books", "web", "news"] = parameter(
-        "The page as it stands, stories, news, or news and stories in turn.",
+        "``wiki``: the page as it stands; ``books``: stories; ``news``: news; ``web``: news and "
+        "stories in turn.",
         source="massarelli2020 section 5: Wikipedia, Toronto Books, OpenWebText, CCNews",
     )
     pages: SplitCounts = parameter("Pages of each split that are told about.", source="ours")
@@ -272,9 +274,13 @@ class PlantedSuites(Dataset):
 class PlantedClaims(Dataset):
     """Pages of the encyclopedia with claims, in FEVER's format (massarelli2020 section 3)."""
 
-    pages: SplitCounts = parameter("Pages of each split.", source="ours")
+    pages: SplitCounts = parameter(
+        "Pages taken from each split of the encyclopedia; ``shares`` alone decides the splits of "
+        "their claims.",
+        source="ours",
+    )
     shares: SplitShares = parameter(
-        "Shares of the splits of claims, drawn by seed for each page.",
+        "Shares of the splits of claims, drawn by seed for each page: its claims share a split.",
         {"train": 0.8, "validation": 0.1, "test": 0.1},
         source="ours",
     )

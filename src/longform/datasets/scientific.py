@@ -50,8 +50,8 @@ def build(
             names are read.
         filters: fields of :class:`longform.datasets.titles.Filters`, by default the paper's for
             PUBMED.
-        tokenizer: a ``tokenizer.json`` beside the data, for the filters' tokens; without one pieces
-            are counted.
+        tokenizer: a ``tokenizer.json`` beside the data, for the filters' tokens; without one
+            :func:`longform.datasets.titles.piece_count` counts words and marks instead.
         shares: of articles by split, where one file holds all.
 
     Raises InputError: no file, or no article that passes. BadInput: an unknown filter.

@@ -200,6 +200,10 @@ class GridSources(Evaluation):
     sources: list[str] = parameter(SOURCES)
 
     def evaluate(self, inputs: EvaluationInputs) -> "Sequence[Record]":
+        """How often each model prefers a human text to each source's, as records of accuracy and AUC.
+
+        Both continue the same document; sources are the machines that wrote the other texts.
+        """
         from longform.evaluation.grids import machines
 
         return machines(

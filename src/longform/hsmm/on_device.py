@@ -197,10 +197,11 @@ def _exponents(left: Tensor, right: Tensor, log_partition: Tensor) -> Tensor:
     """``left + right - log_partition``; minus infinity where a scale is or nothing explains it.
 
     Args:
-        left, right: scales of two vectors, nats, float64 of any shape.
+        left, right: logarithms of the scales of two vectors, nats, float64 of any shape.
         log_partition: log P of the sequence that each pair lies in, nats, float64 of a shape that
             broadcasts to theirs.
     """
+    # Finite or -inf scales give no nan: only a scale of nan or +inf would, and counts as nothing.
     total = left + right - torch.where(torch.isfinite(log_partition), log_partition, torch.inf)
     return torch.where(torch.isnan(total), -torch.inf, total)
 

@@ -109,7 +109,7 @@ def published(
 
     Args:
         hub: ``owner/model`` of the hub, or a folder of this machine.
-        revision: the hub model's commit.
+        revision: the hub model's commit. A folder needs one too, but it has no effect there.
         package: name of an installed package that contains a model.
         file: its GGUF or safetensors file.
 

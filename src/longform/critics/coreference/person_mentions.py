@@ -364,6 +364,7 @@ class _Sentence:
         if before in ROLES or following in SAYING:
             if not is_single:
                 return STRONG
+            # Where no word stands before it, its capital may be that of a sentence's beginning.
             return LIKELY if before[:1].isalpha() else WEAK
         # 3. By its form: two to four words are likelier a person's than one.
         if words[0] in NO_NAMES or len(words) > LONGEST_NAME:

@@ -152,7 +152,11 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """The parts of the term that is scored, nats; empty for an excluded document."""
+        """The parts of the term that is scored, nats; empty for an excluded document.
+
+        The term is the first of ``attributed``, a field of :class:`Terms`: a part is a transition
+        between titles (``prior``) or a section (``likelihood``, ``entropy``).
+        """
         values = []
         for unit in units:
             unit_terms = self._terms(unit)

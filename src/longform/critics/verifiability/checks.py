@@ -29,7 +29,7 @@ SENTENCE_COLUMNS = (
     "named",  # the determiner rule put the title in
     "pronouns",  # replaced ones
     "cut",  # the generation ran out inside the sentence
-    "found",  # the planted evidence is among the judged lines (nan where there is none)
+    "found",  # a line of the known evidence was judged; of a labelled claim all (nan without any)
 )
 UNIT_COLUMNS = ("prefix_perplexity", "tfidf", "repeat")
 

@@ -45,17 +45,18 @@ Judge = Callable[[str], Label]  # the exact label of a sentence and the lines th
 ExactChecker = Callable[[Mapping[str, Sequence[str]]], Judge]  # of pages: titles and their lines
 POSSESSIVE = frozenset(["his", "its", "their", "hers", "theirs"])
 PRONOUNS = POSSESSIVE | {"he", "she", "it", "they", "him", "them", "her"}
-# Arrays of a generation's truth.
+# Arrays of a generation's truth: one value each, or (tokens,). Nats are log-probabilities under
+# the generating model, also of human texts, so at most 0.
 GENERATION_ARRAYS = (
-    "setting",
-    "page",
-    "repeat",
-    "prefix_nats",
-    "prefix_tokens",
-    "token_nats",
-    "token_marks",
-    "token",
-    "reference",
+    "setting",  # name of the decoder, or "human"
+    "page",  # id of the prompt's document
+    "repeat",  # number of the sample among those of one prompt and decoder, from 0
+    "prefix_nats",  # summed over the prompt
+    "prefix_tokens",  # the prompt's, less the first, which has no probability
+    "token_nats",  # (tokens,)
+    "token_marks",  # (tokens,), characters that are no blanks, by which tokens find sentences
+    "token",  # (tokens,), ids of the continuation
+    "reference",  # (other tokens,), ids of the human text in its place
 )
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]]*$")
@@ -352,6 +353,8 @@ class Readers:
             text.claims, verdicts, labels, means, strict=True
         ):
             source = claim.source
+            # Any line counts: a sentence may state several facts, each shown by a line of its own.
+            # A labelled claim needs all lines of its set, see _checked_claim.
             is_found = float(not evidence.isdisjoint(verdict.lines)) if evidence else math.nan
             rows.append(
                 {
@@ -536,6 +539,7 @@ def _checked_claim(claim: FeverClaim, split: str, verdict: Verdict) -> CheckedGe
     """A known claim with its verdict, as a generation of one sentence."""
     unit = f"claim:{claim.id}"
     evidence = frozenset(claim.evidence)
+    # FEVER's lines are one set, which shows the label only as a whole: all must be judged.
     is_found = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan
     row = {**vars(verdict), "words": len(claim.text.split()), "found": is_found}
     no_tokens = np.zeros(0, dtype=np.int64)

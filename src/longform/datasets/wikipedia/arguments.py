@@ -29,6 +29,7 @@ class Arguments:
         self.positional: list[str] = []
         for part in parts:
             key, equals, value = part.partition("=")
+            # In <span id=x> the sign is a tag's: "<" is in no name (_NAME excludes it already).
             if equals and _NAME.match(key) and "<" not in key:
                 self.named[key.strip().lower()] = value.strip()
             else:
@@ -79,7 +80,10 @@ def _hidden() -> tuple[frozenset[str], re.Pattern[str]]:
 
 @cache
 def hidden(name: str) -> bool:
-    """Whether a template shows nothing in the running text: a note, a hatnote, layout."""
+    """Whether a template shows nothing in the running text: a note, a hatnote, layout.
+
+    ``name`` is in lower case with blanks for underscores, as ``templates.template_name`` gives it.
+    """
     names, patterns = _hidden()
     return name in names or patterns.fullmatch(name) is not None
 

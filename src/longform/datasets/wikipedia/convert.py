@@ -137,7 +137,7 @@ def convert(positional: list[str], options: Mapping[str, str]) -> str | None:
             decimals.append(int(part))
         elif part:
             codes.append(part)
-    middle = _take_middle(codes, source, options)
+    middle = _take_middle(codes, source, options)  # which removes it from codes
     targets = _targets(codes[0] if codes else source.unit.default, source.unit)
     if targets is None:
         return None
@@ -153,7 +153,7 @@ def convert(positional: list[str], options: Mapping[str, str]) -> str | None:
     if options.get("order") == "flip" or show == "flip":  # the output first
         first, second = _flipped(source, targets[0], outputs, options)
     if show in ("number", "output number only"):
-        return outputs[0][0][0]
+        return outputs[0][0][0]  # the first number of the first (numbers, text)
     return _side_by_side(first, second, show)
 
 
