@@ -23,7 +23,6 @@ ARITHMETIC: dict[type, type] = {
 SYMMETRIC = {"isinstance", "max", "min"}  # swapped arguments are an error of Python, or no change
 SYMMETRIC |= {"maximum", "minimum", "logaddexp", "array_equal"}  # of numpy or torch
 SYMMETRIC |= {"hypot", "not_equal", "union1d", "intersect1d", "transpose", "wasserstein_distance"}
-SYMMETRIC |= {"correlate", "value_of", "weighted_values"}  # of two sides
 SPEECH = {"print", "warn", "debug", "info", "warning", "error", "exception"}
 SPEECH |= {"set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel", "supylabel"}
 LOOKS = {
