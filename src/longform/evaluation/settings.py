@@ -200,7 +200,7 @@ class GridSources(Evaluation):
     sources: list[str] = parameter(SOURCES)
 
     def evaluate(self, inputs: EvaluationInputs) -> "Sequence[Record]":
-        """How often each model prefers a human text to each source's, as records of accuracy and AUC.
+        """How often each model prefers a human text to a source's, as records of accuracy and AUC.
 
         Both continue the same document; sources are the machines that wrote the other texts.
         """

@@ -110,7 +110,7 @@ class BigramCritic(_MarkovScores):
     )
 
     def __post_init__(self) -> None:
-        """Raises ConfigError: a pseudo-count ``delta`` of transitions that is negative or infinite."""
+        """Raises ConfigError: a negative or infinite pseudo-count ``delta`` of transitions."""
         if not (np.isfinite(self.delta) and self.delta >= 0):
             raise ConfigError(
                 f"delta is {self.delta}, allowed is a finite number >= 0; "
