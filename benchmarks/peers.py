@@ -261,7 +261,7 @@ def row_of(program: Program, python: str, folder: Path) -> dict[str, Any]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """The rows as a table."""
+    """The rows as a table: lines of program, processor seconds and installed megabytes."""
     names = ("job", "tool", "version", "lines", "seconds", "megabytes", "gives")
     lines = [f"| {' | '.join(names)} |", "|---|---|---|--:|--:|--:|---|"]
     for row in rows:

@@ -284,7 +284,10 @@ def _alike_of_sides(
 def _sorted_features(
     features: Sequence[Hashes], weights: Sequence[Weights]
 ) -> tuple[Hashes, NDArray[np.int64], Weights]:
-    """All features of all texts in order of their hashes: hashes, rows of the texts, weights."""
+    """All features of all texts in order of their hashes: hashes, rows of the texts, weights.
+
+    A weight is the number of words that a feature counts as, not how often a text has it.
+    """
     owners = np.repeat(np.arange(len(features)), [len(row) for row in features])
     flat = _joined(features, np.uint64)
     weight = _joined(weights, np.int64)

@@ -135,8 +135,8 @@ def from_hub(source: str) -> str | None:
         source: what a person named; None is returned where it names no hub.
 
     Raises:
-        ConfigError: no full commit is named, huggingface_hub is not installed, or the file cannot
-            be had.
+        BadInput: huggingface_hub is not installed.
+        ConfigError: no full commit is named, or the file cannot be had.
     """
     if not source.startswith("hub:"):
         return None

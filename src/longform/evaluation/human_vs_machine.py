@@ -627,7 +627,11 @@ def _training_values(
 def _values_by_source(
     value: Callable[[Any], float], names: Names, documents: AllSides
 ) -> SufficientStatistics:
-    """A column of numbers for each source; a document where one is not finite is excluded."""
+    """A column of numbers for each source; a document where one is not finite is excluded.
+
+    :class:`SourceDetection` compares their distributions, without excluded rows, whose zeros are
+    never read.
+    """
     rows = []
     for document in documents:
         numbers = [value(document.text(name)) for name in names]

@@ -201,7 +201,7 @@ def _exponents(left: Tensor, right: Tensor, log_partition: Tensor) -> Tensor:
         log_partition: log P of the sequence that each pair lies in, nats, float64 of a shape that
             broadcasts to theirs.
     """
-    # Finite or -inf scales give no nan: only a scale of nan or +inf would, and counts as nothing.
+    # Finite or -inf scales give no nan: only a scale of nan or +inf could, which adds nothing.
     total = left + right - torch.where(torch.isfinite(log_partition), log_partition, torch.inf)
     return torch.where(torch.isnan(total), -torch.inf, total)
 

@@ -110,7 +110,7 @@ def published(
     Args:
         hub: ``owner/model`` of the hub, or a folder of this machine.
         revision: the hub model's commit. A folder needs one too, but it has no effect there.
-        package: name of an installed package that contains a model.
+        package: name by which an installed package is imported that contains a model.
         file: its GGUF or safetensors file.
 
     Raises:

@@ -93,7 +93,10 @@ class SentenceEncoder:
         return np.array(features, dtype=np.float32).reshape(-1, self.dims)
 
     def _batches(self, rows: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:
-        """Yield batches of keys, rows from short to long, within ``batch_tokens`` or of one row."""
+        """Yield batches of keys, rows from short to long, within ``batch_tokens`` or of one row.
+
+        ``rows`` has the token ids of each sentence by the hash of its text.
+        """
         batch: list[str] = []
         for key in sorted(rows, key=lambda key: len(rows[key])):
             if batch and len(rows[key]) * (len(batch) + 1) > self.batch_tokens:
