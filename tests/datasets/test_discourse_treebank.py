@@ -69,3 +69,10 @@ def test_a_use_ends_with_the_sentence_in_which_its_last_argument_ends(tmp_path, 
     (use,) = read_discourse_treebank(folder(tmp_path, line, text=text))
     assert use.text == f"Bob slept. She left as rain {shown}"
     assert use.text[use.start : use.end] == "as"
+
+
+def test_a_use_in_the_first_sentence_has_none_before(tmp_path):
+    text = "She left as rain fell . He ran ."
+    line = "Explicit|9..11||||||as|Temporal.Synchronous||||||0..8||||||12..21|||||||||||9..11|x|"
+    (use,) = read_discourse_treebank(folder(tmp_path, line, text=text))
+    assert (use.text, use.start, use.end) == ("She left as rain fell.", 9, 11)

@@ -157,6 +157,12 @@ def test_names_between_bars_show_what_defines_them():
     assert shown == "Of the planet Earth, Big and |world|: done © today."
 
 
+def test_a_tab_is_an_indentation_to_the_eighth_column():
+    assert restructured_text.sections_in("A\n=\n\nterm\n\tone\n        two\n") == [
+        ("A", "term\none two")
+    ]
+
+
 def test_headings_need_a_line_as_long_and_levels_follow_styles():
     text = "AB\n=\n\nAbcdef\n====\nx\n\nSub\n~~~\n\nnot a\ntitle\n-----\n\nNext\n====\n"
     found = restructured_text.headings(text.split("\n"))

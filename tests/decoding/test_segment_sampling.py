@@ -28,3 +28,9 @@ def test_each_text_is_the_models_draw_under_its_own_named_stream(tmp_path):
 )
 def test_no_text_and_no_segment_are_refused(sizes, tmp_path):
     refuses("must be at least one", generate, model=tmp_path, name="row", seed=1, **sizes)
+
+
+def test_one_text_of_one_segment_is_drawn(tmp_path):
+    random_case(1)[0].save(tmp_path)
+    corpus = generate(model=tmp_path, name="row", seed=3, documents=1, segments=1)
+    assert len(corpus.documents) == 1 and corpus.facts == {"documents": 1, "segments": 1}

@@ -149,3 +149,9 @@ def test_a_fitted_critic_survives_saving(tmp_path):
     again = OrderAndRepetition.load(tmp_path / "critic.npz")
     assert again.identity == critic.identity
     assert again.score(real).value == critic.score(real).value
+
+
+def test_other_orders_are_as_many_as_asked_for_where_there_are_more():
+    orders = other_orders(["a.", "b.", "c."], 2, generator(0, "orders"))
+    assert len(orders) == 2 and len({*orders, "a. b. c."}) == 3
+    assert {"".join(sorted(order.split())) for order in orders} == {"a.b.c."}

@@ -13,6 +13,7 @@ from synthetic_world import (
     domains,
     fever_corpus,
     native_corpus,
+    reports,
     simulated_annotators,
 )
 from synthetic_world.fever_corpus import Triple, Verdict, Verifier
@@ -611,3 +612,10 @@ def test_simulated_annotators_answer_truly_or_never_and_pass_their_checks():
             expected.append((name, item, "check", "section_0", label, label, True))
             expected.append((name, item, "check", good, bad, bad, True))
     assert lines == expected
+
+
+def test_versions_of_a_report_are_told_by_cluster_and_number():
+    documents = reports.rating_corpus(1, [8, 9], {}).documents
+    names = [f"summaries-00000{index}-{number}" for index in (8, 9) for number in range(6)]
+    assert [document.id for document in documents] == names
+    assert [document.split for document in documents] == ["validation"] * 6 + ["test"] * 6
