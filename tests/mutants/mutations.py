@@ -39,6 +39,7 @@ LOOKS = {
 LOOKS |= {"minor", "zorder", "markerfacecolor", "markeredgecolor", "facecolor", "edgecolor"}
 LOOKS |= {"linestyle", "ha", "va", "pad", "labelpad"}
 GUARDS = {"encoding", "strict", "help", "repr", "verbosity", "verbose"}
+GUARDS |= {"allow_nan", "allow_pickle"}
 GUARDS |= {"description", "prog", "metavar"}  # what a command line says of itself
 
 

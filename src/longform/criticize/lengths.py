@@ -96,7 +96,7 @@ def cut_to_equal_lengths(
     lengths: list[Lengths] = []
     for side in sides:
         lengths_of_side = [length(document, measure) for document in side]
-        lengths.append(np.array(lengths_of_side))
+        lengths.append(np.array(lengths_of_side, dtype=np.int64))
     excerpts: list[tuple[Excerpt, ...]] = []
     cut: list[int] = []
     for number, side in enumerate(sides):

@@ -585,7 +585,7 @@ def _statistics(
     if name == REAL or not sides.pairs:
         return one_row_per_source(statistics, sides.sources)
     prompt_names = tuple(sides.pairs[unit] for unit in statistics.unit_ids)
-    order = np.argsort(np.array(prompt_names))  # a system has one text a prompt
+    order = np.argsort(np.array(prompt_names), kind="stable")
     return replace(statistics, unit_ids=prompt_names).take(order)
 
 

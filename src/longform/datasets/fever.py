@@ -296,7 +296,7 @@ class PageFile(Mapping[str, Sequence[str]]):
                 row = json.dumps({"title": title, "lines": list(sentences)}, ensure_ascii=False)
                 starts.append(starts[-1] + file.write(f"{row}\n".encode()))
         Keys.write(folder / "titles", hashes)
-        np.save(folder / "places.npy", np.asarray(starts))
+        np.save(folder / "places.npy", np.asarray(starts, dtype=np.int64))
         return cls(folder)
 
     def __len__(self) -> int:

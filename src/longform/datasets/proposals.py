@@ -114,7 +114,7 @@ def build(
     document_years = [years[document.id] for document in corpus.documents]
     counts = Counter(document_years)
     facts = {**corpus.facts, "years": {str(year): counts[year] for year in sorted(counts)}}
-    truth = {**corpus.truth, "year": np.array(document_years)}
+    truth = {**corpus.truth, "year": np.array(document_years, dtype=np.int64)}
     return Corpus(corpus.documents, truth, facts)
 
 

@@ -199,7 +199,7 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
         rated_texts.append(Document(document.id, document.split, (section,), edits))
         ratings.append(rating)
     counts = {str(rating): ratings.count(rating) for rating in BLOCKS}
-    truth = {"rating": np.array(ratings)}
+    truth = {"rating": np.array(ratings, dtype=np.int64)}
     return Corpus(rated_texts, truth, {"corpus": name, "ratings": counts})
 
 

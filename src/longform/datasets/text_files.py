@@ -306,7 +306,7 @@ def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
             "put <domain>_train.csv and _test.csv there"
         )
     facts = {"corpus": name, "ratings": Counter(map(str, ratings)), "dropped": dropped}
-    return Corpus(documents, {"rating": np.array(ratings)}, facts)
+    return Corpus(documents, {"rating": np.array(ratings, dtype=np.int64)}, facts)
 
 
 def _number(text: str) -> float | None:

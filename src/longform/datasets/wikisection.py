@@ -95,7 +95,7 @@ def build(
                 "raise short_tokens"
             )
     # 4. Describe them.
-    sentences = np.array([_num_sentences(doc, splitter) for doc in documents])
+    sentences = np.array([_num_sentences(doc, splitter) for doc in documents], dtype=np.int64)
     facts: dict[str, Any] = {
         "corpus": name,
         "articles_read": num_read,

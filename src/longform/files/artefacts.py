@@ -100,7 +100,7 @@ def write_json(path: Path, record: Any) -> None:
 
     JSON has no nan and no infinity: null and "inf" stand for them.
     """
-    text = json.dumps(_plain(record), indent=2, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(_plain(record), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     with atomic_write(path) as partial:
         partial.write_text(text + "\n", encoding="utf-8")
 
@@ -108,7 +108,9 @@ def write_json(path: Path, record: Any) -> None:
 def json_line(record: Any) -> str:
     """A record as :func:`write_json` writes it, on one line without spaces."""
     plain = _plain(record)
-    return json.dumps(plain, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return json.dumps(
+        plain, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
+    )
 
 
 def read_json(path: Path) -> Any:
@@ -317,7 +319,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
             raise ValueError(f"{entry.filename} has {entry.file_size} bytes, its head says {size}")
     # 2. Read it from the start.
     with archive.open(entry) as file:
-        return np.lib.format.read_array(file)
+        return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def save_fitted(

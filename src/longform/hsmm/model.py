@@ -377,7 +377,7 @@ def build_ngrams(
         keys.append(frequent)
         dropped.append(num_dropped)
     starts = np.concatenate([[0], np.cumsum(list(map(len, keys)))]).astype(np.int64)
-    return NgramTable(tokens, np.concatenate(keys), starts, np.array(dropped))
+    return NgramTable(tokens, np.concatenate(keys), starts, np.array(dropped, dtype=np.int64))
 
 
 def _frequent(

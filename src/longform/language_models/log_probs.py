@@ -395,7 +395,7 @@ class LogProbReader:
         values = np.zeros(len(parents), dtype=np.float64)
         # 1. Distinct states, and the tokens of each block of them.
         states, state_of = np.unique(parents, return_inverse=True)
-        order = np.argsort(state_of)
+        order = np.argsort(state_of, kind="stable")
         firsts = np.arange(0, len(states), POSITIONS)
         cuts = np.searchsorted(state_of[order], firsts)
         # 2. The logits of each block.

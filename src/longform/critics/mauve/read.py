@@ -83,7 +83,7 @@ def last_states(network: Any, rows: Sequence[Sequence[int]], batch: int, name: s
     """
     features = np.zeros((len(rows), int(network.config.hidden_size)), dtype=np.float32)
     # 1. The rows that have a token, the shortest first.
-    lengths = np.array([len(row) for row in rows])
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
     shortest_first = np.argsort(lengths, kind="stable")
     order = shortest_first[lengths[shortest_first] > 0]
     # 2. A batch of them at a time.

@@ -260,4 +260,4 @@ def read(
             continue
         value = ranker.network(torch.from_numpy(features[None]))
         scores.append(value.double().item())
-    return Predictions.of(chosen, {"text_score": np.array(scores)})
+    return Predictions.of(chosen, {"text_score": np.array(scores, dtype=np.float64)})

@@ -128,7 +128,7 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         titles: list[str] = []
         for unit in real:
             titles.extend(unit.gold_chain().symbols)
-        names, counts = np.unique(titles, return_counts=True)
+        names, counts = np.unique(np.array(titles, dtype=np.str_), return_counts=True)
         log_shares = np.log(counts / counts.sum())
         fitted = super().fit_units(real)
         return replace(fitted, share_names=tuple(names.tolist()), log_shares=log_shares)

@@ -178,7 +178,7 @@ class PageIndex:
             part_weights = (idf32[columns] * (times / (saturation + times))).astype(np.float32)
             np.maximum.at(largest, columns, part_weights)
             # 4. Sorted by word, each behind the postings that its word has already.
-            rows = np.repeat(np.arange(part.start, part.stop), sizes[part])
+            rows = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), sizes[part])
             order = np.argsort(columns, kind="stable")
             distinct, first, counts = np.unique(
                 columns[order], return_index=True, return_counts=True

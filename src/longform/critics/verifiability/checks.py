@@ -80,7 +80,7 @@ def checks_to_predictions(units: Sequence[CheckedText]) -> Predictions:
         labels.append(list(map(LABELS.index, unit.labels)))
         evidence.append(list(map(_packed, unit.evidence)))
     arrays = ragged("label", labels, np.int8) | ragged("evidence", evidence, np.str_)
-    arrays["label_names"] = np.array(LABELS)
+    arrays["label_names"] = np.array(LABELS, dtype=np.str_)
     return Predictions.of(units, arrays)
 
 

@@ -559,7 +559,8 @@ def _named_output(
     if brief or target.code in _COMPOSITE_OUTPUT:
         return symbols
     last = number(numbers[-1].replace("−", "-"))
-    assert last is not None  # it is a number that this module wrote
+    if last is None:
+        return symbols
     adjective = options.get("adj") == "on"
     name = _name(target, last, options, several=len(numbers) > 1, adjective=adjective)
     if len(numbers) == 1 and len(symbols) > len(numbers[0]):

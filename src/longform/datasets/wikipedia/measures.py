@@ -81,7 +81,7 @@ class Value:
 def units() -> Mapping[str, Unit]:
     """All units of ``units.csv``, by their code in the template."""
     table = {}
-    with _UNITS.open(encoding="utf-8") as file:
+    with _UNITS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             scale = float(row.pop("scale"))
             table[row["code"]] = Unit(**row, scale=scale)
