@@ -1,7 +1,7 @@
 """For each printed number of the five papers, the target whose run compares a number with it.
 
 ``PYTHONPATH=src python experiments/printed_numbers.py`` after ``make rehearse`` writes
-``experiments/printed_numbers.csv``. The column ``target`` is the variable of ``make paper`` (of
+``experiments/printed_numbers.csv.xz``. The column ``target`` is the variable of ``make paper`` (of
 ``make scale`` for Table 1 of deng2022) whose rehearsal compared a number of ours with the printed
 one; for that Table 1, whose run in git did. A number with a cell that the stand-ins give no value,
 say a chain of mentions that they do not have, belongs to the target that draws its table. The
@@ -26,9 +26,10 @@ from longform.tables import write_rows
 from longform_lab.reporting.claims import stands_in
 from longform_lab.reporting.printed import INCOMPARABLE, LOST, read_expected
 from longform_lab.scale_overrides import key_of_scale, parameters
+from longform_lab.scale_results import pack
 
 ROOT = Path(__file__).parents[1]
-PATH = Path("experiments") / "printed_numbers.csv"
+PATH = Path("experiments") / "printed_numbers.csv"  # packed once it is written
 COLUMNS = ("paper", "table", "number", "target", "compared")
 # The scale of deng2022's Table 1, which needs no files of anybody's and was run.
 OWN_RUN = "table_1"
@@ -174,6 +175,7 @@ def main() -> int:
     rehearsal = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     table = rows(rehearsal)
     write_rows(ROOT / PATH, COLUMNS, table)
+    pack(ROOT / PATH)
     # What is blank.
     reasons = [row[-1] for row in table]
     blank = [row for row in table if not row[-1]]

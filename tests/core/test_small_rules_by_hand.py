@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from longform.critics.bbscore import bridge
+from longform.critics.bbscore.train import BridgeEncoder
 from longform.critics.coreference import ngrams
 from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.topics import own_texts
@@ -172,6 +173,16 @@ def test_a_text_shorter_than_a_window_has_no_score_for_it():
         ):
             needed = 2 * max(half_width, 1) + 1
             assert np.isfinite(terms.beta).all() == (length >= needed)
+
+
+def test_a_validation_loss_counts_by_the_sentences_of_its_batch():
+    logged = {}
+    encoder = SimpleNamespace(
+        loss=lambda labels, split, rng: labels.sum(),
+        log=lambda name, value, **more: logged.update({name: (value, more)}),
+    )
+    BridgeEncoder.validation_step(encoder, {"labels": torch.tensor([1, 2, 3])}, 0)
+    assert logged == {"validation_loss": (torch.tensor(6), {"batch_size": 3})}
 
 
 @pytest.mark.parametrize(

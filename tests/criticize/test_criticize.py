@@ -404,6 +404,11 @@ def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
     assert [place for place, _ in found.set_aside] == [
         f"line {n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 11)
     ]
+    rows = [{"id": "", "text": "A."}, {"id": True, "text": "B."}, {"id": 1.5, "text": "C."},
+            {"title": {"a": 1}, "text": "D."}]  # fmt: skip
+    found = read_texts(write(tmp_path / "x.jsonl", rows))
+    assert [d.id for d in found.documents] == ["line-1"]
+    assert [place for place, _ in found.set_aside] == ["line 2", "line 3", "line 4"]
     rows = [{"id": None, "text": "One."}, {"text": "Two."}, {"id": 3, "text": "Three."}]
     assert [d.id for d in read_texts(write(tmp_path / "x.jsonl", rows)).documents] == [
         "line-1",

@@ -51,17 +51,41 @@ def test_sections_in_sections_are_read_in_order(tmp_path):
     ]
 
 
+def test_text_beside_sections_comes_first_unless_it_is_theirs(tmp_path):
+    sections = [{"title": "A", "text": "One one."}, {"title": "B", "text": "Two two."}]
+    beside = [
+        {"id": text, "text": text, "sections": sections}
+        for text in ("Lead in.", "One one.\n\nTwo two.", "See One one.")
+    ]
+    found = read(tmp_path / "a.jsonl", *beside)
+    assert [[s.text for s in d.sections] for d in found.documents] == [
+        ["Lead in.", "One one.", "Two two."],
+        ["One one.", "Two two."],
+    ]
+    assert found.set_aside == (
+        ("line 3", "text holds the sections and more, or a part of them; give one of the two"),
+    )
+
+
 @pytest.mark.parametrize(("record", "why"), [
+    ({"text": ["One.", "Two."]}, "text is ['One.', 'Two.'], allowed is a string"),
     ({"sections": [{"text": "x", "parts": [{"text": "lost words"}]}]}, "['parts'], which are not read"),
     ({"text": "A lead.", "chapters": [{"text": "Deep lost words here."}]}, "chapters is not read although it holds texts"),
     ({"text": "A lead.", "body": {"parts": [{"x": {"text": "lost words"}}]}}, "body is not read"),
     ({"text": "A lead.", "chapters": [{"title": "One", "paragraphs": ["Lost words."]}]}, "chapters is not read"),
+    ({"text": "A lead.", "body": "Words of the body."}, "body is not read"),
     ({"text": "A lead.", "meta": {"scenes": ["Lost words."]}}, "meta is not read"),
     ({"sections": [{"title": "x"}]}, "a section is"), ({"sections": {"text": "x"}}, "non-empty list"),
 ])  # fmt: skip
 def test_parts_in_unexpected_places_are_set_aside_with_their_reason(tmp_path, record, why):
     ((place, reason),) = read(tmp_path / "a.jsonl", {"text": "Some words."}, record).set_aside
     assert place == "line 2" and why in reason
+
+
+def test_fields_that_say_something_of_a_text_set_nothing_aside(tmp_path):
+    about = {"author": "Jane Doe", "tags": ["two words"], "meta": {"url": "a b", "text": "short"}}
+    about["sentences"] = ["Some  words."]  # the text once more
+    assert len(read(tmp_path / "a.jsonl", {"text": "Some words.", **about}).documents) == 1
 
 
 def test_padded_repeated_and_cut_lines_are_set_aside(tmp_path):

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from functools import partial
 
+import numpy as np
 import pytest
 
 from longform.datasets import encyclopedia
@@ -215,3 +216,48 @@ def test_contradictions_are_as_many_as_wanted_and_refuted_by_their_page(tmp_path
         different = [(a, b) for a, b in zip(original, text, strict=True) if a != b]
         assert claim.label == "refuted" and len(different) == 1
         assert different[0][1] in {str(100 + n) for n in range(9)}
+
+
+def test_a_small_model_reads_the_openings_it_will_continue(tmp_path):
+    (tmp_path / "cities.txt").write_text("\n".join(CITIES) + "\n", encoding="utf-8")
+    given = {
+        "name": "p",
+        "seed": 1,
+        "raw": tmp_path / "cities.txt",
+        "shares": {"train": 0.5, "validation": 0.25, "test": 0.25},
+    }
+    pages = {page.id: page for page in encyclopedia.pages(**given).documents}
+    read = encyclopedia.read_openings(**given, sentences=1).documents
+    taught = [document for document in read if document.split == "train"]
+    assert {d.id for d in taught} == {i for i, page in pages.items() if page.split != "train"}
+    again = [document for document in read if document.split == "validation"]
+    held = {i: page.split for i, page in pages.items()}
+    assert [held[document.id.removesuffix("-again")] for document in again] == ["validation"]
+    for document in taught:
+        page = pages[document.id].sections[0]
+        first = page.text.split(".")[0]
+        assert document.text == f"{page.title}. {first}."
+
+
+def test_a_contradiction_changes_one_number_of_a_line_to_one_as_long():
+    lines_of = {
+        "Ada": ["Ada had 282 people in 2,000 homes.", "It had 311 people."],
+        "Bel": ["Bel is 7 miles from Ada and has 345 people.", "Bel is old."],
+        "Cid": ["Cid has 12,345 people."],
+    }
+    split_of = {"Ada": "train", "Bel": "validation", "Cid": "train"}
+    numbers_of_as_many_characters = {"282": "345", "345": "282"}
+    seen = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        for claim in encyclopedia._contradictions(lines_of, split_of, 10, rng):
+            line = lines_of[claim.page][claim.line]
+            ((old, new),) = numbers_of_as_many_characters.items() & {
+                (old, new)
+                for old, new in numbers_of_as_many_characters.items()
+                if line.replace(old, new) == claim.text != line
+            }
+            assert claim.label == "refuted" and claim.split == split_of[claim.page]
+            seen.add((claim.page, claim.line, old, new))
+    # The only 2,000, the only 7 and the only 12,345 have no other of their length.
+    assert seen == {("Ada", 0, "282", "345"), ("Bel", 0, "345", "282")}

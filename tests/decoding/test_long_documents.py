@@ -314,6 +314,15 @@ def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
     assert all(section.title for document in made.documents for section in document.sections)
 
 
+@pytest.mark.parametrize(("over", "sentence"),
+                         [({"documents": 0}, "documents is 0, allowed is 1"), ({"batch": 0}, "batch is 0"),
+                          ({"batch": 2.5}, r"batch is 2\.5"),
+                          ({"context_overlap": 16}, "context_overlap is 16, allowed is 1 to 15"),
+                          ({"temperature": 0}, "temperature is 0"), ({"temperature": float("nan")}, "temperature is nan")])  # fmt: skip
+def test_bad_settings_are_one_sentence(model, tmp_path, over, sentence):
+    refuses(sentence, make, model, tmp_path, **over)
+
+
 def test_a_model_is_tried_before_anything_else_is_read(model, tmp_path, monkeypatch):
     names = []
     monkeypatch.setattr(long_documents, "try_language_model", lambda *given: names.append(given[2]))
@@ -448,3 +457,9 @@ def test_noise_is_standard_gumbel_and_uncorrelated_in_either_precision():
     for name, (left, right) in {"token": tokens, "draft": drafts, "position": positions}.items():
         correlation = np.corrcoef(left.flatten(), right.flatten())[0, 1]
         assert abs(correlation) < 5 / left.numel() ** 0.5, name
+
+
+def test_a_corpus_says_which_documents_were_cut(model, tmp_path):
+    corpus = make(model, tmp_path, max_tokens=6)
+    cut = corpus.truth["cut"]
+    assert len(cut) == len(corpus.documents) and cut.sum() == corpus.facts["cut"] > 0

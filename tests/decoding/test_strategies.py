@@ -522,6 +522,30 @@ def test_a_models_own_settings_are_ignored_and_rules_work_in_generate():
     assert 2 not in made[0][3:-1] and (made[0][-1] == 2 or len(made[0]) == 15)
 
 
+class Pieces:
+    """A tokenizer of a few pieces."""
+
+    texts = ("Dr", ".", " town", '."', "\n", " 3.5", " J", "?!", ")", "...")
+
+    def __len__(self):
+        return len(self.texts)
+
+    def decode(self, ids):
+        return "".join(self.texts[i] for i in ids)
+
+
+def test_sentences_end_at_closing_marks_but_not_after_abbreviations():
+    ends = SentenceEnds.of_tokenizer(Pieces(), 12)
+    rows = torch.arange(len(Pieces.texts))
+    after = dict(zip(Pieces.texts, ends.closes(rows[:, None], rows).tolist(), strict=True))
+    assert [i for i, end in enumerate(after[" town"]) if end] == [1, 3, 4, 7, 9]
+    assert [i for i, end in enumerate(after["Dr"]) if end] == [3, 4, 7, 9] and after["Dr"] == after[
+        " J"
+    ]
+    assert ends(torch.tensor([[0, 1], [2, 1]]), None).tolist() == [False, True]
+    assert ends.guarded([0, 1, 2, 1, 6, 1]) == 2
+
+
 def test_decoders_have_the_papers_settings_and_bad_input_is_named():
     random = [
         is_random(settings_of({"kind": kind})) for kind in ("greedy", "top_p", "delayed_beam")

@@ -3,6 +3,7 @@ rehearsal may cut of them."""
 
 import csv
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -323,7 +324,8 @@ def test_every_printed_number_has_a_target_and_a_cell_or_a_reason():
         for folder in papers
         for n in read_expected(folder).numbers
     }
-    with (ROOT / "experiments" / "printed_numbers.csv").open(encoding="utf-8", newline="") as lines:
+    path = ROOT / "experiments" / "printed_numbers.csv.xz"
+    with lzma.open(path, "rt", encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     names = [(row["paper"], row["table"], row["number"]) for row in rows]
     assert sorted(names) == sorted(has_cell)

@@ -209,3 +209,12 @@ def test_names_of_other_scripts_stay_readable_in_a_small_file(tmp_path, monkeypa
     write_scale_records(tmp_path / "scores", packed)
     assert '[[""Málaga"",""村""]]' in lzma.decompress(packed.read_bytes()).decode()
     assert presets == [9 | lzma.PRESET_EXTREME]
+
+
+def test_names_of_other_scripts_stay_readable_in_a_packed_file(tmp_path):
+    record = {"critic": "c", "metric": "ngram_attribution", "details": {"rare": [["Málaga", "村"]]}}
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / "a.json").write_text(json.dumps([record]), encoding="utf-8")
+    packed = tmp_path / "records.csv.xz"
+    write_scale_records(tmp_path / "scores", packed)
+    assert '[[""Málaga"",""村""]]' in lzma.decompress(packed.read_bytes()).decode()

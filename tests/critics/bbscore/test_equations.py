@@ -16,9 +16,9 @@ from longform.critics.bbscore import bridge, ranker
 from longform.critics.bbscore import read as reading
 from longform.critics.bbscore import train as training
 from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, diffusion, identity, path
-from longform.critics.bbscore.ranker import BridgeRanker, held_out
+from longform.critics.bbscore.ranker import BridgeRanker, held_out, train_network
 from longform.critics.bbscore.read import bridge_head, open_bridge, read_gold
-from longform.critics.bbscore.score import BBScore, JointBridge
+from longform.critics.bbscore.score import BBScore, JointBridge, shuffled, trajectory
 from longform.critics.bbscore.train import Recipe, Sentences, likelihood_loss, paper_loss, pin_loss
 from longform.documents import Document, Section
 from longform.evaluation.order_discrimination import order_discrimination
@@ -77,6 +77,18 @@ def test_published_fixture_and_table_and_the_variance_of_simulated_bridges():
     for dims, expected in ((2, 3.0), (8, 12.0)):
         drawn = bridges(8000, 50, dims, 3.0, seed=dims)
         assert np.mean([diffusion(z) for z in drawn]) == pytest.approx(expected, rel=0.02)
+
+
+def test_where_real_sums_are_negative_the_sum_is_taken_as_it_is():
+    """The absolute value would prefer the shuffle: sheng2024 prints it for sums that are not negative."""
+    tiny = [path(0.01 * z, str(i)) for i, z in enumerate(bridges(20, 5, 2, 1.0, seed=3))]
+    fitted = BBScore().fit(tiny)
+    assert fitted.signed and not BBScore().fit([path(z.latents * 100) for z in tiny]).signed
+    units = [tiny[0], path(tiny[0].latents[[0, 3, 1, 2, 4]])]
+    sums = [fitted.sums(unit, identity(unit))[0, 0] for unit in units]
+    assert sums[0] < sums[1] < 0
+    assert fitted.sufficient_statistics(units).column("score").tolist() == pytest.approx(sums)
+    assert fitted.sufficient_statistics(tiny).total("negative") > 10  # documents, no copies of them
 
 
 def test_short_and_unfinished_paths_are_counted_and_the_fit_is_a_mean():
@@ -176,6 +188,16 @@ def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
     np.testing.assert_allclose(
         BBScore().fit([unit]).order_scores(unit, orders), np.abs(together[:, 0])
     )
+    fitted = BBScore().fit(planted(9))
+    for unit in (planted(1, seed=8)[0], path(np.eye(2, 4), "two")):
+        orders = np.array(
+            [np.random.default_rng(i).permutation(len(unit.latents)) for i in range(4)]
+        )
+        one_by_one = [
+            replace(fitted, sigma2=sigma2).order_scores(unit, orders)
+            for sigma2 in fitted.variances()
+        ]
+        assert np.array_equal(fitted.swept(unit, orders), one_by_one, equal_nan=True)
 
 
 @pytest.mark.long  # many simulated bridges; each density is tested against its formula above
@@ -195,6 +217,15 @@ def test_planted_bridges_differ_from_shuffles_most_by_their_own_density():
     assert min(found[name, "block_1"] for name in ("joint", "linear", "three_layer")) > 0.95
     assert found["bbscore", "window_1_2_3"] > 0.5
     assert min(found["joint", "window_1_2_3"], found["linear", "window_1_2_3"]) > 0.8
+
+
+def test_trajectories_keep_both_ends_and_flatten_what_is_flat():
+    ramp = [path(np.linspace(0, 1, n)[:, None] * np.ones(3), str(n)) for n in (5, 9, 30)]
+    found = trajectory(ramp)
+    assert found["mean"] == pytest.approx(np.linspace(0, 1, 100).tolist())
+    assert found["spread"] == pytest.approx([0.0] * 100, abs=1e-12)
+    assert trajectory([path(np.eye(2))]) == {"mean": [], "spread": []}
+    assert sorted(shuffled(ramp[1]).latents[:, 0]) == sorted(ramp[1].latents[:, 0])
 
 
 TIMES = torch.tensor([[0, 1, 4], [2, 3, 4], [1, 5, 9]])
@@ -232,6 +263,19 @@ def test_the_likelihood_loss_is_half_the_log_of_two_variances():
     assert float(likelihood_loss([path.double() for path in paths])) == pytest.approx(
         loss, rel=1e-9
     )
+
+
+def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
+    sentences = Sentences(np.zeros((25, 2)), [5, 8, 12])
+    anchors = torch.arange(25).repeat(200)
+    uniforms = torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0))
+    times = training.triplets(anchors, sentences, uniforms)
+    assert (times[:, 0] >= 0).all()
+    assert (times[:, 0] < times[:, 1]).all()
+    assert (times[:, 1] < times[:, 2]).all()
+    assert torch.equal(times[:, 2], sentences.place[anchors].clamp(min=2))
+    pairs = times[sentences.place[anchors] == 4][:, :2].unique(dim=0, return_counts=True)[1]
+    assert len(pairs) == 6 and pairs.min() > 0.7 * pairs.max()
 
 
 def hidden_bridge(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, list[int]]:
@@ -354,6 +398,39 @@ def test_saved_features_open_unread_and_blank_text_has_no_sentence(frozen, tmp_p
     refuses("splitter 'naive'", split_sentences, [blank], "naive")
 
 
+def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_path):
+    texts = [Document(d.id, d.split, d.sections * 2) for d in documents()]
+    plan = {"learning_rate": 1e-3, "batch": 8, "epochs": 1, "validations": 1}
+    recipes = {"paper": {}, "pinless": {"pins": False, "schedule": {"batch": 4}}}
+    given = {"base": frozen, "name": "bridge", "seed": 1, "splitter": "full_stops", "seeds": 2}
+    folder = frozen.parent / "bridge"
+    folder.mkdir()
+    training.fit(documents=texts, scratch=tmp_path, recipes=recipes, schedule=plan, **given).save(
+        folder
+    )
+    truth = {"rating": np.arange(len(texts))}
+    predictions = reading.read(
+        documents=texts, truth=truth, reader=folder, name="read", splits=["test"]
+    )
+    units = bridge.units_from_predictions(predictions)
+    assert [u.split for u in units] == ["test"] * 3 and [u.rating for u in units] == [3, 7, 11]
+    assert list(units[0].heads) == ["paper_0", "paper_1", "pinless_0", "pinless_1"]
+    assert np.array_equal(units[0].latents, units[0].under("paper_0").latents)
+    assert not np.allclose(units[0].latents, units[0].under("paper_1").latents)
+    assert units[0].under("paper_1").heads == {}
+    refuses("no head 'linear_0'", units[0].under, "linear_0")
+    assert units[0].latents.shape == (6, 8) and units[0].text_ids.tolist() == [0, 1, 2, 0, 1, 2]
+    refuses(
+        "0 of 12 documents",
+        reading.read,
+        documents=texts,
+        truth={},
+        reader=folder,
+        name="read",
+        splits=[],
+    )
+
+
 def test_the_worlds_diffusion_is_estimated_from_its_gold_paths():
     corpus = build(name="world", seed=3, domain="wikisection", documents={"train": 60, "test": 60})
     units = bridge.units_from_predictions(read_gold(documents=corpus.documents, truth=corpus.truth))
@@ -364,6 +441,49 @@ def test_the_worlds_diffusion_is_estimated_from_its_gold_paths():
     )
     joint = JointBridge().fit(train)
     assert joint.score_of(joint.sufficient_statistics(test)) == pytest.approx(1.0, abs=0.05)
+
+
+def ring(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Copies lie outside a ring that originals lie in: no line through the features can rank them."""
+    draw = np.random.default_rng(seed)
+    angle = draw.uniform(0, 2 * np.pi, (2, count))
+    rim = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    return 0.5 * rim[0] + 0.05 * draw.normal(size=(count, 2)), 2.0 * rim[1]
+
+
+class Seen(BridgeRanker):
+    """Ranks the features that it is handed for orders."""
+
+    def order_features(self, unit, orders):
+        return orders
+
+
+def test_a_network_ranks_what_a_line_cannot_and_fills_missing_features():
+    original, copies = ring(600)
+    pairs = [(original[i : i + 1], copies[i : i + 5]) for i in range(0, 600, 5)]
+    test = ring(200, seed=1)
+    for kind, least, most in (("three_layer", 0.95, 1), ("linear", 0, 0.7)):
+        ranker = Seen(kind).fit_pairs(pairs)
+        assert (
+            least
+            < (ranker.order_scores(None, test[0]) < ranker.order_scores(None, test[1])).mean()
+            <= most
+        )
+    fitted = Seen("linear").fit_pairs(
+        [(np.array([[1, np.nan]]), np.array([[3, np.nan], [np.nan, np.nan]]))]
+    )
+    assert fitted.mean.tolist() == [5 / 3, 0] and fitted.order_scores(
+        None, np.full((1, 2), np.nan)
+    ) == [0.0]  # 1, 3, 1
+    # training is a function of its pairs and validates on whole documents
+    sides = [side[:60] for side in ring(60)]
+    first, second = (
+        [part for layer in train_network(sides, sides) for part in layer] for _ in range(2)
+    )
+    assert all(map(np.array_equal, first, second))
+    document = np.arange(60) // 5
+    held = held_out(document)
+    assert held.any() and not set(document[held]) & set(document[~held])
 
 
 @pytest.mark.parametrize(("documents", "count"), [(2, 1), (19, 1), (20, 2)])

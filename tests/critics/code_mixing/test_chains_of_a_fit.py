@@ -126,3 +126,11 @@ def test_a_sentence_has_its_draws_by_name_and_counts_what_is_unknown(monkeypatch
         "top_word_names": [list(words) for words in model.top_words()],
     }  # fmt: skip
     assert len(mixing.read(texts, reader=model, seed=4).unit_ids) == 3
+
+
+def test_five_chains_are_started_and_the_best_is_kept():
+    texts = ["uno dos tres", "one two three", "dos tres uno", "two three one", ""]
+    documents = [Document(f"d{i}", "train", (Section(None, text),)) for i, text in enumerate(texts)]
+    facts = fit(documents, seed=1, languages=2, sweeps=4, burn_in=1, optimise_every=2).facts
+    assert len(facts["nats_per_word"]) == 5
+    assert (facts["documents"], facts["empty_documents"], facts["sweeps"]) == (4, 1, 4)

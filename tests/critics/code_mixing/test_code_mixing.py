@@ -182,3 +182,15 @@ def test_dispersion_is_zero_in_corners_and_two_thirds_at_the_centre():
     assert critics.LanguageDispersion(corners=True).score_of(statistics) == 0.5
     assert estimate(metric, statistics, generator("dispersion"), 20).excluded == 1
     assert metric.fit([corner]) is metric
+
+
+def test_the_average_is_over_every_kept_sweep_after_the_burn_in():
+    chances = np.array([[0.5, 0.1], [0.3, 0.3], [0.2, 0.6], [0.4, 0.5]])
+    alpha, uniforms = np.array([0.3, 0.8]), generator("sweeps").random((9, 4))
+    after = [assign(chances, alpha, uniforms[: n + 1], (0, 1))[0] for n in range(9)]
+    assert len({tuple(counts) for counts in after}) > 2
+    for burn_in, interval, kept in ((2, 3, (2, 5, 8)), (0, 4, (0, 4, 8)), (8, 5, (8,))):
+        counts, mean = assign(chances, alpha, uniforms, (burn_in, interval))
+        expected = np.mean([alpha + after[sweep] for sweep in kept], axis=0) / (alpha.sum() + 4)
+        assert counts.tolist() == after[-1].tolist()
+        assert mean == pytest.approx(expected, rel=1e-12)

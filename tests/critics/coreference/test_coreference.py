@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.critics.coreference import chains, rules
+from longform.critics.coreference import agreement, chains, rules
 from longform.critics.coreference.agreement import (
     ChainAgreement,
     ReadClusters,
@@ -27,7 +27,7 @@ from longform.critics.coreference.chains import (
     read_chains,
 )
 from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
-from longform.critics.coreference.score import Coreference, ReleasedCoreference
+from longform.critics.coreference.score import Coreference, ReleasedCoreference, person_chains
 from longform.datasets.titles import is_film
 from longform.documents import Document, Section, chains_from_predictions, grouped
 from longform.statistics.random_streams import generator
@@ -112,6 +112,15 @@ def test_nested_mentions_stay_in_order_and_the_last_entity_has_the_head():
     assert symbols(text, twice)[-1] == "her:5"
 
 
+def test_readout_keeps_chains_and_where_their_symbols_stand():
+    gold = GivenMentions({TEXT: [ANNA, TOM, HE, HER], "": []})
+    predictions = chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
+    first, second = person_chains(predictions)
+    assert (first.symbols, first.text) == (symbols(TEXT, [ANNA, TOM, HE, HER]), TEXT)
+    stands = [".", *(TEXT[slice(*span)] for span in first.spans if span[0] < span[1])]
+    assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())
+
+
 def test_the_film_filter_reads_a_sentence_and_the_papers_a_section():
     films = documents("Alien is a 1979 film. It won.", "Alien won. It is a film.", "Lee (born 1950) is a film director.",
                       "Alien is a\nhorror film. It won.", "Kino is a studio for films. More.")  # fmt: skip
@@ -126,6 +135,23 @@ TRUTH = {"mention_chain": np.array([0, 1, 0, 2]), "mention_chain_lengths": np.ar
 ONE = TRUTH | {name: TRUTH[name][:1] for name in ("mention_chain_lengths", "mention_start_lengths")}
 ONE |= {"mention_chain": TRUTH["mention_chain"][:3]}  # of the first document alone
 DOCUMENTS = documents("Anna ran. It rained.", "x")
+
+
+def test_gold_chains_come_back_from_truth_arrays_and_a_readout():
+    assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [
+        (".", "FEMALE:0", "."),
+        ("MALE:9",),
+    ]
+    found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), singletons=True)
+    assert found[0].symbols == (".", "FEMALE:0", ".")
+    predictions = chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
+    assert chains_from_predictions(predictions) == gold_chains(DOCUMENTS[:1], ONE)
+    assert (
+        chains_from_predictions(
+            chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])
+        )
+        == []
+    )
 
 
 class FakeModel:
@@ -283,6 +309,25 @@ def test_a_pronoun_is_the_last_person_and_plural_ones_share_an_entity():
         assert len({m.entity for m in found}) <= 1
 
 
+def test_agreement_with_itself_is_one_and_falls_with_a_wrong_link():
+    pages = documents("Anna Lee met Tom Reed. She smiled. He waved. Reed left.")
+    spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
+    gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
+    truth = chains.read_with(gold, pages, ["test"], False, None)
+    critic = agreement.against_gold(real=truth)
+    assert (
+        critic.score_of(critic.sufficient_statistics(agreement.units_from_predictions(truth)))
+        == 1.0
+    )
+    nearest = agreement.units_from_predictions(rules.read_nearest(documents=pages, splits=["test"]))
+    parts = critic.describe(nearest)
+    # found: {Reed, She, He, Reed} alone, Lee being mentioned once; gold: {Lee, She}, {Reed, He, Reed}
+    assert parts["muc"] == pytest.approx({"recall": 2 / 3, "precision": 2 / 3, "f1": 2 / 3})
+    assert parts["b3"]["recall"] == pytest.approx((1 / 2 + 9 / 3) / 5)
+    other = rules.read_nearest(documents=[replace(pages[0], id="z")], splits=["test"])
+    refuses("no gold chain", critic.sufficient_statistics, agreement.units_from_predictions(other))
+
+
 def sets(*rows: str):
     return tuple(frozenset(row) for row in rows)
 
@@ -312,6 +357,25 @@ def test_ceaf_takes_the_best_of_all_alignments():
             alignments = itertools.permutations(range(len(found)), len(gold))
             best = max(sum(phi[i][j] for i, j in enumerate(alignment)) for alignment in alignments)
             assert ceaf_e(gold, found)[0] == pytest.approx(best)
+
+
+def judged(**pages):
+    """The critic of gold clusters, and the found ones, from (gold, found) by document."""
+    critic = ChainAgreement({name: gold for name, (gold, _) in pages.items()})
+    return critic, [ReadClusters(name, "test", found) for name, (_, found) in pages.items()]
+
+
+def test_a_perfect_resolver_scores_one_and_an_empty_one_zero():
+    critic, units = judged(d=(GOLD, GOLD))
+    assert critic.score_of(critic.sufficient_statistics(units)) == pytest.approx(1.0)
+    for score in (muc, b_cubed, ceaf_e):
+        assert score(GOLD, FOUND)[:2] == score(FOUND, GOLD)[2:]
+    pooled, units = judged(a=(GOLD, FOUND), b=(sets("xy"), sets("xy")))
+    assert pooled.describe(units)["muc"]["recall"] == pytest.approx(3 / 6)  # of sums over documents
+    critic, units = judged(none=(GOLD, ()), empty=((), FOUND))
+    statistics = critic.sufficient_statistics(units)
+    assert critic.score_of(statistics) == 0.0
+    assert statistics.column("excluded").tolist() == [0, 1] and not statistics.values[1, :-1].any()
 
 
 @pytest.fixture(scope="module")

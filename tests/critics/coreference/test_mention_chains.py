@@ -9,6 +9,7 @@ import pytest
 from samples.chains import pronoun_chains
 
 from longform.critics.coreference import attribution, score
+from longform.critics.coreference.attribution import gap_rows, ngram_attribution, rare_rows
 from longform.critics.coreference.chains import read_with
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import (
@@ -17,7 +18,7 @@ from longform.critics.coreference.score import (
     RandomMentionCritic,
     ReleasedCoreference,
 )
-from longform.documents import Chain, Document, Section
+from longform.documents import Chain, Document, Section, chains_to_predictions
 from longform.statistics.random_streams import generator
 from tests.refusals import refuses
 
@@ -273,7 +274,84 @@ def test_nltk_gives_the_same_perplexity_under_one_discount(monkeypatch):
     assert statistics.total("logprob") == pytest.approx(logprob, rel=1e-12)
 
 
-REAL, HELD_OUT = pronoun_chains("real", 60), pronoun_chains("held", 40)
+REAL, HELD_OUT, WRONG = (
+    pronoun_chains(*given) for given in (("real", 60), ("held", 40), ("wrong", 40, 0.3))
+)
+CRITIC = ReleasedCoreference().fit(REAL)
+
+
+def test_contributions_of_all_windows_sum_to_the_gap_per_token():
+    rows = gap_rows(CRITIC, HELD_OUT, WRONG, top=None)
+    nll = [
+        -t.total("logprob") / t.total("transitions")
+        for t in (CRITIC.sufficient_statistics(HELD_OUT), CRITIC.sufficient_statistics(WRONG))
+    ]
+    assert math.fsum(row["contribution"] for row in rows) == pytest.approx(
+        nll[1] - nll[0], abs=1e-12
+    )
+    assert sum(row["percent_real"] for row in rows) == pytest.approx(100)
+    stops = [u.symbols[0] == "." for u in HELD_OUT]
+    first = next(row for row in rows if row["window"] == ("", "", "", "", "."))
+    assert first["percent_real"] == pytest.approx(
+        100 * sum(stops) / sum(len(u.symbols) for u in HELD_OUT)
+    )
+    assert [r["contribution"] for r in rows] == sorted(
+        (r["contribution"] for r in rows), reverse=True
+    )
+    assert len(gap_rows(CRITIC, HELD_OUT, WRONG)) == 10
+    refuses("no token", gap_rows, CRITIC, HELD_OUT, [Chain("e", "test", ())])
+
+
+def test_rare_windows_are_below_the_threshold_with_the_best_successor():
+    rows = rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0)
+    assert 0 < len(rows) <= 6 and all(row["log_probability"] < -3.0 for row in rows)
+    for row in rows:
+        unit = next(u for u in WRONG if u.unit_id == row["unit_id"])
+        assert CRITIC.part_values([unit])[0][row["position"]] == row["log_probability"]
+        assert row["best"] != "." and row["best_log_probability"] > row["log_probability"]
+    assert rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0) == rows
+    every = rare_rows(CRITIC, WRONG, generator("test", "15"), rows=10**6, threshold=-3.0)
+    assert len({(row["unit_id"], row["position"]) for row in every}) == len(every) > 6
+
+
+def test_best_successor_is_the_arg_max_over_seen_successors():
+    critic = ReleasedCoreference(order=2).fit([Chain("u", "test", tuple("ababaca."))])
+    key = next(int(k) for k in critic.orders[1].keys if critic.window(int(k)) == ("a", "."))
+    best = critic.part_values([Chain("v", "test", ("a", "b"))])[0][1]
+    assert attribution.best_successor(critic, key) == ("b", pytest.approx(best))
+
+
+def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():
+    high, low = attribution.ratio_rows(CRITIC, HELD_OUT, WRONG)
+    assert (
+        high[0]["log_ratio"] >= high[-1]["log_ratio"] > low[-1]["log_ratio"] >= low[0]["log_ratio"]
+    )
+    for row in (*high, *low):
+        assert row["log_ratio"] == pytest.approx(
+            math.log(row["probability_generated"] / row["probability_real"])
+        )
+        assert 0 < row["probability_real"] <= 1 and 0 < row["probability_generated"] <= 1
+    alone = ReleasedCoreference().fit(HELD_OUT)
+    assert low[0]["window"] in {alone.window(int(k)) for k in alone.orders[-1].keys}
+
+
+def test_the_attribution_critic_scores_and_lists_as_the_released_one():
+    train = [Chain(c.unit_id, "train", c.symbols) for c in REAL]
+    critic = ngram_attribution(real=chains_to_predictions([*train, *HELD_OUT])).fit(train)
+    assert critic.score_of(critic.sufficient_statistics(WRONG)) == CRITIC.score_of(
+        CRITIC.sufficient_statistics(WRONG)
+    )
+    found = critic.describe(WRONG)
+    assert found["gap"] == gap_rows(CRITIC, HELD_OUT, WRONG)
+    assert (found["high"], found["low"]) == attribution.ratio_rows(CRITIC, HELD_OUT, WRONG)
+    rng = generator("deng2022", "table 15")
+    assert found["rare"] == rare_rows(CRITIC, WRONG, rng, threshold=critic.threshold)
+    rare = np.concatenate(CRITIC.part_values(WRONG)) < critic.threshold
+    assert found["rare_share"]["judged"] == {"rare": rare.sum(), "windows": len(rare)}
+    other = ngram_attribution(real=chains_to_predictions(HELD_OUT), order=3, threshold=-2.0)
+    assert (other.order, other.threshold, len(other.held_out)) == (3, -2.0, len(HELD_OUT))
+    assert found["articles"] == []  # chains without their text make no page
+    refuses("no chain of split test", ngram_attribution, real=chains_to_predictions(train))
 
 
 def test_an_article_has_its_text_and_marks_every_symbol_after_a_readout():

@@ -12,6 +12,7 @@ from longform.critics.neural_ranker.score import units_from_predictions
 from longform.critics.neural_ranker.train import CoherenceRanker, RankerNetwork
 from longform.documents import Document, Section
 from longform.language_models.schedule import Schedule
+from tests.refusals import refuses
 
 PLAN = {"learning_rate": 1e-2, "batch": 4, "epochs": 2, "validations": 1}
 TEXTS = ["The town lies on a river. It has many old houses. People work in fields. The hills are near.",
@@ -99,3 +100,19 @@ def test_a_saved_ranker_reads_each_text_as_the_trained_one(trained):
     assert next(unit.value for unit in units_from_predictions(predictions)) == pytest.approx(
         value, abs=1e-6
     )
+
+
+def test_what_is_no_ranker_is_refused(trained, tmp_path):
+    refuses("no ranker.json", train.open_ranker, tmp_path)
+    (tmp_path / "ranker.json").write_text('{"shape": {}, "splitter": "rules"}')
+    refuses("which is not there", train.open_ranker, tmp_path)
+    given = {
+        "base": tmp_path,
+        "name": "r",
+        "seed": 1,
+        "scratch": tmp_path,
+        "splitter": "rules",
+        "schedule": PLAN,
+    }
+    for tasks in ([], [("spiral", 1)], [("block", 0)]):
+        refuses("ranker tasks", train.fit, documents=[], tasks=tasks, **given)

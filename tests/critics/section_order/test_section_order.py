@@ -1,7 +1,7 @@
 """Section titles: the critic, the classifier's errors, the terms of appendix A, and readings."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -138,6 +138,21 @@ def test_the_exact_value_equals_enumeration_and_needs_a_process():
     assert unknown.fit(of(real(), "train")).exact_latent_ppl() is None
 
 
+def test_the_description_counts_every_transition_and_finds_a_repetition():
+    units = of(real(0.0), "test")
+    critic = SectionOrder(delta=0.1).fit(of(real(0.0), "train"))
+    bad = [*units[:5], TitledArticle("bad", "test", ("abstract",) * 3, gold=(None,) * 3)]
+    found = critic.describe(bad)
+    assert sum(row[2] for row in found["transitions"]) == critic.sufficient_statistics(bad).total(
+        "transitions"
+    )
+    assert found["worst"][0]["unit"] == "bad" == found["repeating"][0]["unit"]
+    assert (
+        found["worst"][0]["titles"] == ["abstract"] * 3 and len(found["worst"][0]["log_probs"]) == 4
+    )
+    assert found["likeliest"][BEGIN] == "abstract"
+
+
 def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     train = of(real(0.0), "train")
     fitted = CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=np.eye(4)).fit(train)
@@ -247,6 +262,33 @@ def test_calibration_by_hand_of_calibrated_and_overconfident_readers():
     refuses("whole number from 1", CalibrationError, bins=0)
 
 
+@pytest.mark.parametrize("sections", [1, 2, 4])
+def test_the_terms_are_those_of_enumeration(sections):
+    rng = generator("enumeration", sections)
+    initial, final = np.log(rng.dirichlet(np.ones(3))), np.log(rng.random(3))
+    inner, emissions = np.log(rng.dirichlet(np.ones(3), 3)), rng.normal(size=(sections, 3))
+    paths = list(product(range(3), repeat=sections))
+    prior = np.array([initial[p[0]] + sum(inner[a, b] for a, b in pairwise(p)) + final[p[-1]]
+                      for p in paths])  # fmt: skip
+    likelihood = np.array([sum(emissions[m, z] for m, z in enumerate(p)) for p in paths])
+    joint = prior + likelihood
+    weights = np.exp(joint - np.log(np.exp(joint).sum()))
+    found = posterior.terms(initial, inner, final, emissions)
+    assert found.prior.sum() == pytest.approx(weights @ prior, abs=1e-10)
+    assert found.likelihood.sum() == pytest.approx(weights @ likelihood, abs=1e-10)
+    assert found.entropy.sum() == pytest.approx(-(weights @ np.log(weights)), abs=1e-10)
+    assert found.evidence == pytest.approx(
+        found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10
+    )
+    inner = np.log([[0.5, 0.5], [1.0, 1.0]])
+    inner[1, 1] = -np.inf  # an impossible transition carries no weight
+    found = posterior.terms(np.log([0.5, 0.5]), inner, np.log([1.0, 1.0]), np.zeros((3, 2)))
+    assert np.isfinite([*found.prior, *found.entropy, found.evidence]).all()
+    assert found.evidence == pytest.approx(
+        found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10
+    )
+
+
 def test_the_three_terms_add_up_and_a_certain_reader_has_no_entropy():
     fitted = posterior.ExpectedTitleCritic().fit(of(real(), "train"))
     statistics = fitted.sufficient_statistics(of(real(), "test"))
@@ -266,6 +308,24 @@ def test_the_three_terms_add_up_and_a_certain_reader_has_no_entropy():
     assert scored(fitted, units) == pytest.approx(scored(plain, units), rel=1e-3)
 
 
+def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
+    fitted = posterior.ChainEntropy().fit(of(real(), "train"))
+    found = scored(fitted, articles(4000, "many"))
+    visits = np.linalg.solve(
+        (np.eye(5) - np.hstack([np.zeros((5, 1)), CHAIN[:, :-1]])).T, np.eye(5)[0]
+    )
+    entropy = -np.where(CHAIN > 0, CHAIN * np.log(np.where(CHAIN > 0, CHAIN, 1)), 0).sum(axis=1)
+    assert found == pytest.approx(np.exp(visits @ entropy / visits.sum()), rel=0.02)
+    units = [u for u in articles(200, "many") if u.symbols == articles(1, "many")[0].symbols]
+    once = len(set(units[0].symbols)) == len(units[0].symbols)
+    assert once and scored(fitted, units) == pytest.approx(1.0)
+    odd = TitledArticle("o", "test", ("abstract", "nowhere"), gold=(None, None))
+    statistics = fitted.sufficient_statistics([odd])
+    assert statistics.total("unknown") == 2
+    assert statistics.total("<bos>|abstract") == 1
+    assert statistics.total(f"abstract|{END}") == 0
+
+
 def test_own_titles_are_a_chain_where_every_section_has_one():
     titled = Document("a", "test", (Section("x", "."), Section("y", ".")))
     untitled = Document("b", "train", (Section("x", "."), Section(None, ".")))
@@ -276,6 +336,31 @@ def test_own_titles_are_a_chain_where_every_section_has_one():
         ("a", "test", ("x", "y"), True, ("x", "y"), False),
         ("b", "train", (), False, ("x", None), False),
     ]
+
+
+def test_an_encoder_gets_a_new_layer_of_the_seed_over_the_titles(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(reading, "fit_learner", lambda *args, **kw: calls.append((args, kw)))
+    titled = AutoModelForSequenceClassification.from_pretrained(classifier_folder(tmp_path))
+    titled.base_model.save_pretrained(tmp_path)
+    options = {"base": tmp_path, "name": "n", "scratch": tmp_path, "schedule": {}, "max_length": 8}
+    layers = []
+    for seed in (3, 3, 4):
+        made = reading.fit(documents=documents(), seed=seed, **options)
+        layers.append(made.network.classifier.weight)
+    assert torch.equal(layers[0], layers[1]) and not torch.equal(layers[0], layers[2])
+    assert made.network.config.id2label == dict(enumerate(sorted(TINY_TITLES)))
+    (learner, network, items, collate, schedule), settings = calls[2]
+    expected = {"train": [], "validation": []}
+    for document in documents():
+        for section in document.sections:
+            tokens = made.tokenizer(section.text)["input_ids"][:8]
+            label = sorted(TINY_TITLES).index(section.title)
+            expected.get(document.split, []).append((tokens, label))
+    assert items == expected
+    assert (learner, network, schedule) == (reading.TitleClassifier, made.network, {})
+    assert collate is reading.collate
+    assert settings == {"seed": 4, "name": "n", "scratch": tmp_path}
 
 
 def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path):
@@ -375,3 +460,12 @@ def test_accuracy_counts_titled_sections_and_excludes_texts_without_any():
     assert statistics.columns == ("correct", "titled", "excluded")
     assert statistics.values.tolist() == [[1, 2, 0], [0, 0, 1], [1, 1, 0]]
     assert errors.TitleAccuracy().score_of(statistics) == 2 / 3
+
+
+def test_a_classifier_learns_titles_of_training_articles_alone():
+    articles = [
+        Document("a", "train", (Section("c", "x"), Section("a", "x"), Section(None, "x"))),
+        Document("b", "train", (Section("a", "x"),)),
+        Document("d", "test", (Section("b", "x"),)),
+    ]
+    assert reading.training_titles(articles) == ["a", "c"]

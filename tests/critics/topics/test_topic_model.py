@@ -290,6 +290,15 @@ def test_expected_word_counts_are_shared_out_and_a_topic_may_lose_all():
     assert np.all(ctm.m_step(nothing, ctm.columns_of(counts), model).beta == 0)
 
 
+def test_the_gaussians_m_step_is_mean_and_covariance_of_posteriors():
+    rng = generator("topic m step")
+    points, variances = rng.normal(size=(9, 3)), rng.uniform(0.1, 1.0, (9, 3))
+    mean, covariance, precision = models.gaussian(points, variances)
+    np.testing.assert_allclose(mean, points.mean(0))
+    np.testing.assert_allclose(covariance, np.cov(points.T, bias=True) + np.diag(variances.mean(0)))
+    np.testing.assert_allclose(precision @ covariance, np.eye(3), atol=1e-9)
+
+
 def test_uniform_numbers_are_those_of_the_scientific_library():
     draws = ctm.tausworthe(1, 10_000)
     # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
@@ -308,6 +317,30 @@ CORPUS = [document(0, "the river river\nBridge bridge .", "river lake @xmath0 \\
           document(1, "The lake lake common bridge , @xmath0 \\alpha"),
           document(2, "river common lake bridge, @xmath0 \\alpha"), document(3, "common harbour harbour"),
           document(4, "valley"), document(5, "valley"), document(6, "x")]  # fmt: skip
+
+
+def test_terms_are_frequent_and_specific_and_counts_cover_all_sections():
+    found = models.build_vocabulary(CORPUS, min_count=2, max_share=0.5)
+    assert found == ("river", "lake", "common", "bridge", "harbour", "valley")
+    every = models.build_vocabulary(
+        CORPUS, min_count=1
+    )  # case and attached punctuation make other words
+    assert {"Bridge", "bridge", "bridge,", "."} <= set(every) and not {"The", "x"} & set(every)
+    two = documents("fig date", "date plum", "plum elm", "kiwi")
+    assert models.build_vocabulary(two, min_count=1, max_share=0.5) == (
+        "fig",
+        "elm",
+        "kiwi",
+    )  # half is too much
+    counts, unknown = models.count_terms(CORPUS, ("river", "lake"))
+    assert counts.starts.tolist() == [0, 2, 3, 5, 5, 5, 5, 5]
+    assert dict(zip(counts.terms[:2].tolist(), counts.counts[:2].tolist(), strict=True)) == {
+        0: 3.0,
+        1: 1.0,
+    }
+    assert unknown.tolist() == [6, 6, 4, 3, 1, 1, 1]
+    assert counts.tokens.tolist() == [4, 2, 2, 0, 0, 0, 0]
+    assert np.array_equal(counts.take(np.array([2, 0])).tokens, [2, 4])
 
 
 def test_saving_twice_gives_the_same_bytes(tmp_path):
@@ -377,6 +410,9 @@ def test_a_damaged_checkpoint_of_topics_costs_one_sentence(name, damage, tmp_pat
 
 
 def test_bad_input_is_named():
+    refuses(
+        "1 of 15 words", models.build_vocabulary, CORPUS, min_count=4, max_share=0.3, stop_words=()
+    )
     refuses("0 of 0 words of 0 documents", models.build_vocabulary, [])
     few = documents("apple pear", "pear apple")
     refuses("1 topic", ctm.fit, few, seed=1, topics=1, min_count=1, max_share=1.1)
@@ -402,3 +438,5 @@ def test_bad_input_is_named():
     empty = models.from_rows([(np.zeros(0, int), np.zeros(0))], 2)
     small = small_model(1, topics=2, terms=2)
     refuses("document number 0 has no known word", ctm.expectation, empty, small, models.RELEASED)
+    for wrong in ({"rounds": 0}, {"floats": "float16"}, {"lag": 0}):
+        refuses("topic settings", models.TopicSettings, **wrong)

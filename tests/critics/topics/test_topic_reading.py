@@ -76,7 +76,12 @@ def test_a_document_reads_the_same_in_any_company_and_from_a_folder(tmp_path):
     )
 
 
-def test_a_fitted_critic_finds_the_models_own_gaussian():
+def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
+    predictions = read([document("a", "ash birch"), document("b", "cod eel")], reader=model())
+    critic = critics.released(real=predictions).fit(critics.units_from_predictions(predictions))
+    assert np.array_equal(critic.precision, np.eye(2))
+    details = critic.describe(critics.units_from_predictions(predictions))
+    assert len(details["outliers"]) == 2 and len(details["covariance_of_means"]) == 2
     rng = generator("topic documents")
     groups = (
         ["oak", "elm", "ash", "fir"],
@@ -236,6 +241,17 @@ def test_the_score_is_the_normal_density_and_its_posterior_expectation():
     assert critics.negative_log_density(point, mean, np.linalg.inv(covariance)) == pytest.approx(
         expected, rel=1e-12
     )
+    units = drawn(40)
+    critic = critics.Topics(full_expectation=True).fit(units)
+    reading = units[0]
+    draws = reading.logits + generator("expected density").normal(size=(40_000, 3)) * np.sqrt(
+        reading.variances
+    )
+    values = -multivariate_normal.logpdf(draws, critic.mean, np.linalg.inv(critic.precision))
+    score = critic.score_of(critic.sufficient_statistics([reading]))
+    assert score == pytest.approx(values.mean(), abs=5 * values.std() / 200)
+    at_mean = critics.Topics(mean=critic.mean, precision=critic.precision)
+    assert at_mean.score_of(at_mean.sufficient_statistics([reading])) < score
 
 
 def test_the_fit_minimises_the_full_score_of_its_own_documents():
@@ -259,3 +275,34 @@ def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
     wanted = constant + 0.5 * float(spreads @ np.diag(own.precision))
     assert found == pytest.approx(wanted, rel=0.01)  # three standard errors
     assert found > own.score_of(own.sufficient_statistics(fresh)) + 0.5
+
+
+def test_topics_at_random_are_described_by_what_was_drawn():
+    units = [replace(unit, text="words") for unit in drawn(800)]
+    critic = critics.RandomTopicCritic().fit(units)
+    described = critic.describe(units)
+    covariance = np.array(described["covariance_of_means"])
+    logits = np.array([unit.logits for unit in units])
+    held = critics.moments(logits)[1]
+    np.testing.assert_allclose(held, np.cov(logits.T, bias=True))
+    np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
+    assert (
+        np.abs(covariance - np.diag(np.diag(covariance))).max()
+        < 0.3
+        < np.abs(np.tril(held, -1)).max()
+    )
+    assert "outlier_texts" not in described
+
+
+def test_documents_without_known_words_are_excluded_outliers_worst_first():
+    units = drawn(20)
+    critic, clean = (critics.Topics().fit(given) for given in ([*units, LOST], units))
+    assert np.array_equal(critic.precision, clean.precision)
+    statistics = critic.sufficient_statistics([*units, LOST])
+    assert (statistics.total("excluded"), statistics.total("documents")) == (1, 20)
+    assert critic.score_of(statistics) == critic.score_of(critic.sufficient_statistics(units))
+    far = critics.TopicPosterior("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
+    worst = critic.describe([*units, LOST, far], 30)["outliers"]
+    assert "lost" not in dict(worst)
+    assert worst[0][0] == "far"
+    assert worst[0][1] > worst[1][1] >= worst[2][1]

@@ -45,6 +45,17 @@ UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4,
          generation("c", [N, R], [S, N], setting="top_k", tokens=(1, 1, 1, 1, 1, 1), entities=[2, math.nan])]  # fmt: skip
 
 
+def test_generations_come_back_from_their_arrays():
+    found = packing.generations_from_predictions(packing.generations_to_predictions(UNITS))
+    for wanted, made in zip(UNITS, found, strict=True):
+        for field in ("unit_id", "setting", "page", "checks", "truth"):
+            assert getattr(made, field) == getattr(wanted, field)
+        assert np.array_equal(made.sentences, wanted.sentences, equal_nan=True)
+        assert made.tokens.tokens.tolist() == list(wanted.tokens.tokens)
+    untold = packing.generations_to_predictions([generation("a", [S], None)])
+    assert packing.generations_from_predictions(untold)[0].truth is None
+
+
 def table(units, **settings):
     """Record of each measure of each decoder; exact verdicts are called true_SPG here."""
     records = Results(decoder_records(units, resamples=20, **settings))
@@ -211,7 +222,13 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
     seen = {sentence: text for _, sentence, text in reliability.judges_see(made)}
     assert seen["four"] == "P: four Said before: one three"
     assert seen["one"] in ("P: one", "P: one Said before: one two")
+    assert sorted(made["evidence"]) == ["P: four", "P: one", "P: three", "P: two"]
+    assert made["exact_repeats"]["beam"] == pytest.approx(1 / 3)
+    assert made["exact_repeats"]["top_k"] == 0
+    assert [i["item"] for i in made["items"]] == [f"s0000{number}" for number in range(6)]
+    assert (record.better, record.signature[:9]) == ("lower", "sentences")
     assert reliability.sheet_record(SHEET_UNITS, 0, ("beam",)).details["items"] == []
+    assert (record.value, record.units) == (pytest.approx(1 / 8), 4)
 
 
 def items(*sentences):

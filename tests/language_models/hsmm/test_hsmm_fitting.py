@@ -15,6 +15,7 @@ from longform.hsmm.em import (
     Compute,
     Fit,
     Plan,
+    begun_anew,
     compacted,
     expectation,
     fit_em,
@@ -220,6 +221,23 @@ def test_em_never_lowers_the_likelihood(seed):
     assert not fit.history[1].frozen and fit.history[0].frozen
 
 
+def test_m_step_normalises_the_counts_and_keeps_what_has_none():
+    model, texts = random_case(2)
+    found = expectation(model, encoded(model, texts), EXACT)
+    found.segments[:, 1], found.transitions[1] = 0, 0
+    want, moved = found.segments.copy(), found.transitions.copy()
+    better = maximise(model, found, frozen=False)
+    for state in (0, 2):
+        np.testing.assert_allclose(
+            better.joint[:, state], want[:, state] / want[:, state].sum(), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            better.transitions[state], moved[state] / moved[state].sum(), atol=1e-12
+        )
+    np.testing.assert_array_equal(better.joint[:, 1], model.joint[:, 1])
+    np.testing.assert_array_equal(better.transitions[1], model.transitions[1])
+
+
 def test_pretraining_keeps_transitions_and_durations():
     seen = []
     plan = Plan(3, pretraining=3)
@@ -294,6 +312,17 @@ def test_unreachable_positions_carry_no_counts_and_massless_rows_go(seed):
     assert small.ngrams.rows + small.ngrams.dropped.sum() == total
 
 
+def test_states_begin_anew_with_the_ngrams_that_the_model_knows():
+    model, _ = thinned(1)
+    more = begun_anew(model, 300, seed=1)
+    np.testing.assert_allclose(more.joint.sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(more.transitions.sum(axis=1), 1, rtol=1e-12)
+    shares = model.joint.mean(axis=1) / model.joint.mean(axis=1).sum()
+    np.testing.assert_allclose(more.joint.mean(axis=1), shares, atol=0.1)
+    np.testing.assert_array_equal(more.joint.any(axis=1), model.joint.any(axis=1))
+    assert len(np.unique(more.joint, axis=1).T) == 300
+
+
 def test_grown_model_is_as_good_as_one_of_plain_em_and_uses_few_ngrams():
     plain, grown = (fit_em(bursts(0, texts=200), **SMALL, compute=EXACT, plan=plan)
                     for plan in (Plan(40), Plan(40, growth=[(2, 5)], min_count=1e-2)))  # fmt: skip
@@ -357,6 +386,16 @@ def test_rate_falls_after_nine_windows_without_progress():
         falling.step(1.0)
         rates.append(optimiser.param_groups[0]["lr"])
     assert rates[:10] == [0.3] * 9 + [0.075] and rates[-1] == 3e-4
+
+
+def test_a_window_is_so_many_updates_over_the_epochs(monkeypatch):
+    texts, told = bursts(0, texts=16), []
+    monkeypatch.setattr(gradient, "WINDOW", 3)
+    monkeypatch.setattr(gradient, "plateau", lambda optimiser: SimpleNamespace(step=told.append))
+    settings = GradientSettings(num_states=3, pretraining_epochs=0, epochs=3, batch_size=4)
+    _, history = fit_gradient(texts, build_ngrams(texts, max_duration=3), settings)
+    seen = np.exp(np.log([epoch.train_ppl for epoch in history]).mean())
+    assert len(told) == 4 and np.exp(np.log(told).mean()) == pytest.approx(seen, rel=0.02)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

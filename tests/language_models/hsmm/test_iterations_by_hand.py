@@ -71,3 +71,9 @@ def test_which_engine_scans(engine, device, by_torch):
 )  # fmt: skip
 def test_blocks_hold_sequences_by_length_with_one_row_more_each(lengths, rows, blocks):
     assert [block.tolist() for block in blocks_of(lengths, rows)] == blocks
+
+
+def test_transitions_begin_within_the_xavier_bound_and_rows_sum_to_one():
+    made = em.near_uniform(np.random.default_rng(0), 4)
+    drawn = np.exp(np.random.default_rng(0).uniform(-math.sqrt(6 / 8), math.sqrt(6 / 8), (4, 4)))
+    np.testing.assert_allclose(made, drawn / drawn.sum(axis=1, keepdims=True))
