@@ -5,7 +5,6 @@ of each system as Markdown.
 """
 
 import csv
-import lzma
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ from longform.text.rendering import render
 from longform_lab.reporting.verdicts import ABSENT
 from longform_lab.scale_overrides import ARTICLES, key_of_scale
 from longform_lab.scale_records import FILE as RECORDS
-from longform_lab.scale_records import write_scale_records
+from longform_lab.scale_records import packed, write_scale_records
 
 FIGURES = "paper_figures"
 LEDGER = "ledger"
@@ -171,7 +170,7 @@ def pack(path: Path) -> None:
     Readers of tables, ``pandas.read_csv`` and ``xzcat`` open it as it is.
     """
     with atomic_write(path.with_name(f"{path.name}.xz")) as partial:
-        partial.write_bytes(lzma.compress(path.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+        partial.write_bytes(packed(path.read_bytes()))
     path.unlink()
 
 
