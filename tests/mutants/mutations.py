@@ -40,6 +40,7 @@ LOOKS |= {"minor", "zorder", "markerfacecolor", "markeredgecolor", "facecolor", 
 LOOKS |= {"linestyle", "ha", "va", "pad", "labelpad"}
 GUARDS = {"encoding", "strict", "help", "repr", "verbosity", "verbose"}
 GUARDS |= {"allow_nan", "allow_pickle"}
+GUARDS |= {"device"}  # without a GPU every tensor is where it ought to be
 GUARDS |= {"description", "prog", "metavar"}  # what a command line says of itself
 
 
