@@ -173,10 +173,23 @@ def test_an_index_written_in_parts_is_the_one_written_at_once(tmp_path, monkeypa
         ("The river of Quen", 2, ["River", "Quen (town)"]),
         ("Nothing here.", 7, []),
         ("Ulm Minster, Ulm, River", 1, ["Ulm Minster"]),
+        ("It is Ulm’s.", 7, ["Ulm"]),
     ],
 )
 def test_titles_in_a_claim_come_first_and_the_longest_of_them(claim, limit, titles, pages):
     assert TitlesAndBm25(pages, limit).pages_for(claim)[: len(titles)] == titles
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Paris's mayor, the King’s son's", ["paris", "mayor", "the", "king", "son"]),
+        ("It's 3,000.5 m; O'Neill, 's", ["it", "3,000.5", "m", "o'neill", "s"]),
+        ("Cafe\u0301 and CAF\u00c9", ["caf\u00e9", "and", "caf\u00e9"]),
+    ],
+)
+def test_words_lose_the_possessive_and_have_composed_accents(text, words):
+    assert checker.words(text) == words
 
 
 def test_pages_and_lines_are_seven_and_five_and_a_title_has_twelve_words(pages):

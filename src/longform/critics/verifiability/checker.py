@@ -9,6 +9,7 @@ import json
 import math
 import re
 import shutil
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ from longform.datasets.fever import Keys, Line, PageFile, mapped
 from longform.errors import ConfigError
 
 WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 _BRACKET = re.compile(r" \([^)]*\)$")
 K1, B = 1.2, 0.75  # Lucene's defaults, which bm25s's method "lucene" is an implementation of
 PAGES = 7  # Hanselowski et al. 2018, section 3.1
@@ -59,8 +61,13 @@ class Entailment(Protocol):
 
 
 def words(text: str) -> list[str]:
-    """The lower-case words and numbers of a text; a number keeps its points and commas."""
-    return WORD.findall(text.lower())
+    """The lower-case words and numbers of a text; a number keeps its points and commas.
+
+    A possessive loses its ending, so that "Paris's mayor" finds the page "Paris". An accent may be
+    a character of its own (NFD, as in macOS's file names) or part of its letter.
+    """
+    composed = unicodedata.normalize("NFC", text).lower()
+    return WORD.findall(_POSSESSIVE.sub("", composed))
 
 
 def _title_words(title: str) -> list[str]:
