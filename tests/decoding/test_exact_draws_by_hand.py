@@ -1,5 +1,6 @@
 """Draws and margins on small tensors, against plain arithmetic of whole numbers."""
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -78,6 +79,17 @@ def drafts_won_by(token: int, scores: list[float], lead: float, count: int = 3) 
 
 
 @pytest.mark.parametrize("on_device", [False, True])
+def test_a_hash_of_zero_draws_half_a_step_above_zero(on_device):
+    """The first token hashes to 0, as the second word is the hash of the first: 33 log 2 = 22.9."""
+    words = [1, mixed(1)]
+    scores = torch.tensor([[noise(words, 2)[1], 21.0]])  # so that both have the second one's noise
+    tokens, certain = e.exact_sampling(
+        scores, torch.tensor([words], dtype=torch.int32), Truncation(), 1.5, on_device
+    )
+    assert (tokens.tolist(), certain.tolist()) == ([0], [True])
+
+
+@pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize("temperature", [1.0, 0.5])
 def test_a_draw_is_certain_where_its_lead_exceeds_the_margin(on_device, temperature):
     rng = np.random.default_rng(1)
@@ -145,11 +157,12 @@ def test_a_referee_decides_by_exact_logits_and_widens_its_margin(monkeypatch):
     assert referee.margin == pytest.approx(3.0)  # four times the largest
     referee.decide(None, exact[0], words, Truncation())
     assert referee.largest == pytest.approx(0.75) and referee.margin == pytest.approx(3.0)
-    for draft in range(12):  # the truncation and the temperature are those of the rule
+    # The truncation and the temperature are those of the rule; at 4 the noise decides.
+    for draft, temperature in itertools.product(range(12), (0.5, 4.0)):
         words = e.keys([draft], 1)[0]
         numbers = noise(unsigned(words[None])[0], 4)
-        of_two = np.argmax(np.array([2.0, 1.0]) / 0.5 + numbers[:2])
-        assert referee.decide(None, exact[0], words, Truncation(2, 0.5)) == of_two
+        of_two = np.argmax(np.array([2.0, 1.0]) / temperature + numbers[:2])
+        assert referee.decide(None, exact[0], words, Truncation(2, temperature)) == of_two
 
 
 class Recorded(torch.nn.Module):
@@ -187,6 +200,18 @@ def test_a_margin_is_eight_times_the_largest_error_of_any_way_to_read(errors):
     assert prefix[0].tolist() == batch[0][:, :12].tolist() and prefix[1] is True
     assert [one[0].tolist() for one in ones] == [batch[0][:, [i]].tolist() for i in range(12, 20)]
     assert network.weight.dtype == torch.float32
+
+
+def test_a_pass_in_float64_widens_the_weights_of_one_layer_at_a_time():
+    seen, network = [], torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+    with e.in_double(network):
+        for layer in network:
+            layer.register_forward_pre_hook(
+                lambda *_: seen.append([a.weight.dtype for a in network])
+            )
+        network(torch.ones(1, 1, dtype=torch.float64))
+    wide, narrow = torch.float64, torch.float32
+    assert seen == [[wide, narrow], [narrow, wide]]
 
 
 @pytest.mark.parametrize(("tokens", "decoded"), [(8, []), (9, [8])])

@@ -119,6 +119,8 @@ def test_blocking_forbids_exactly_the_repeats_and_may_stop_a_text():
                 assert bool(torch.isinf(scores[row, token])) == (
                     tuple([*line, token][-n:]) in grams
                 )
+    one_pair = block_repeats(2, PAD, torch.tensor([[1, 1]]), torch.zeros(1, 3))
+    assert one_pair.tolist() == [[0, -math.inf, 0]]  # a row of one n-gram may not repeat it
     found = best(toy(0), Beam(2, blocking=1), limit=9)
     assert len(found.tokens) == TOKENS - len(set(PROMPT)) and {*PROMPT, *found.tokens} == set(
         range(TOKENS)

@@ -68,6 +68,12 @@ def network(kind):
     return NETWORKS[kind](Shape(**TINY), 12).eval()
 
 
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_embeddings_are_scaled_by_the_root_of_the_width(kind):
+    model = network(kind)
+    torch.testing.assert_close(model.embed(torch.tensor([5])), 4 * model.embedding.weight[5:6])
+
+
 @torch.no_grad()
 def test_the_autoregressive_loss_is_the_chain_rule():
     model, total = network("autoregressive"), 0.0
@@ -105,6 +111,7 @@ def test_subwords_come_back_as_text_and_source_words_are_copied_evenly():
     ]
     subwords = fit_subwords(["alpha beta", "alphabet bet"], 40)
     assert subwords.decode(subwords.encode("beta alpha").ids) == "beta alpha"
+    assert "".join(subwords.encode("beta \n alpha").tokens) == "\u2581beta\u2581alpha"
     assert encoded([("alpha " * 20, "beta")], subwords, 16) == encoded([], subwords, 16) == []
     assert len(encoded([("alpha", "beta")], subwords, 16)) == 1
     texts = [
@@ -136,7 +143,12 @@ def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_pa
     trained.save(tmp_path / "m")
     again = TrainedTranslator.load(tmp_path / "m")
     assert again.kind == kind
+    assert set(again.network.state_dict()) == {name for name, _ in again.network.named_parameters()}
     assert float(again.network.loss(collate(rows))) == pytest.approx(loss, rel=1e-6)
+    (tmp_path / "m" / "translator.json").write_text("{}")
+    refuses(
+        "m: its files are damaged or not of one translator", TrainedTranslator.load, tmp_path / "m"
+    )
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -178,7 +190,7 @@ def test_bad_input_is_refused_by_name(tmp_path):
     refuses(r"no model\.safetensors", TrainedTranslator.load, tmp_path)
     given = {"model": translator("non_autoregressive"), "name": "g", "seed": 1, "prefixes": SOURCES}
     refuses("no pair of split 'validation'", generate, **given, split="validation")
-    for temperature in (-1, float("nan")):
+    for temperature in (-1, float("nan"), float("inf")):
         refuses(f"temperature is {temperature}", generate, **given, temperature=temperature)
 
 
@@ -259,6 +271,23 @@ def test_an_unending_translation_is_cut_and_counted():
         model.network.decoder.layers[0].norm3.bias.copy_(40 * model.network.embedding.weight[5])
     given = {"model": model, "name": "g", "seed": 1, "prefixes": SOURCES}
     assert generate(**given, temperature=0.0).facts["cut"] == 4
+
+
+def test_a_translation_that_ends_at_once_is_empty_and_counted():
+    model = translator("autoregressive")
+    with torch.no_grad():
+        model.network.decoder.layers[0].norm3.bias.copy_(40 * model.network.embedding.weight[2])
+    made = generate(model=model, name="g", seed=1, prefixes=SOURCES, temperature=0.0)
+    assert (made.facts["empty"], made.facts["cut"]) == (4, 0)
+
+
+def test_the_words_of_a_sentence_are_drawn_from_a_stream_of_its_own_name(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        translations, "_all_at_once", lambda *given: drawn.append(given[2]) or [[2]]
+    )
+    generate(model=translator("non_autoregressive"), name="g", seed=1, prefixes=SOURCES[:1])
+    assert drawn[0][0].tolist() == generator("translation", "g", 1, "test0").random(12).tolist()
 
 
 @torch.no_grad()
