@@ -43,6 +43,9 @@ def test_without_an_interval_over_documents_there_is_none():
     assert all(map(math.isnan, two_level_interval(nothing, [0.5, 0.6])))
     assert math.isnan(two_level_p(nothing, [0.5, 0.6], 0.5))
     assert math.isnan(two_level_p((0.4, 0.6), [math.nan, 0.6], 0.5))
+    for half in ((math.nan, 0.7), (0.4, math.nan)):
+        assert all(map(math.isnan, two_level_interval(half, [0.5, 0.6])))
+        assert math.isnan(two_level_p(half, [0.5, 0.6], 0.5))
 
 
 def test_p_is_the_normal_one_where_trainings_agree():

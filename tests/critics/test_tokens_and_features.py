@@ -453,6 +453,7 @@ def test_every_token_of_a_long_document_is_taught_once_and_its_end_too(model, co
     rows = document_windows(documents()[:1], tokenizer, False, context)
     if context == 1000:
         assert rows == [whole]  # a document that fits is the row that it was
+        assert document_windows(documents()[:1], tokenizer, False, len(whole)) == [whole]
         return
     batch = collate(rows)
     labels = batch["labels"][:, 1:]  # the first token of a row is predicted by nothing

@@ -16,6 +16,7 @@ from longform.evaluation.measurements import Measurement, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy
 from longform.evaluation.verified_texts import SentenceMean
 from longform.statistics.estimates import estimate
+from longform.statistics.intervals import share_difference_interval, share_interval
 from longform.statistics.protocols import is_share
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
@@ -120,6 +121,13 @@ def test_a_difference_of_shares_of_all_or_none_has_newcombes_interval(first, sec
     ]
     record = paired_difference(*sides, "n", critic="c", metric="pairwise_accuracy_difference")
     assert (record.low, record.high) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_resamples_that_are_a_billionth_apart_are_the_same():
+    for width, high in ((1e-9, ONE_OF_ALL), (1.1e-9, 1.1e-9)):
+        found = share_difference_interval((0.0, width), 1e-9, 0.0, UNITS)
+        assert found[1] == pytest.approx(high)
+        assert share_interval((0.0, width), 1e-9, UNITS) == (0.0, pytest.approx(high))
 
 
 def test_a_mean_over_trainings_that_are_all_right_has_a_width():

@@ -141,7 +141,10 @@ def kept(tmp_path_factory):
     return run
 
 
-def test_new_weights_are_those_of_the_seed_and_shapes_go_before_settings():
+def test_new_weights_are_those_of_the_seed_and_shapes_go_before_settings(tmp_path):
+    folder = bpe_folder(tmp_path)
+    untrained = causal_lm.untrained(base=folder, seed=5, context=8, shape=SMALL)
+    assert untrained.network.config.n_positions == 8
     made = checkpoints.new_network(SMALL, AutoModelForCausalLM, 3, vocab_size=9, n_embd=8)
     torch.manual_seed(derived_seed(3, "initial weights"))
     sizes = {"vocab_size": 9, "n_layer": 1, "n_head": 2, "n_embd": 16}

@@ -132,6 +132,13 @@ def test_a_head_is_taken_that_gives_the_networks_logits_to_a_millionth(factor, c
     torch.testing.assert_close(layer(states), network.layer(states) * head, rtol=1e-12, atol=0)
 
 
+@pytest.mark.parametrize(("logit", "taken"), [(9e-7, True), (2e-6, False)])
+def test_a_head_may_miss_logits_of_zero_by_a_millionth(logit, taken):
+    network = Body(0.0)
+    network.layer.weight.data.fill_(logit / 3)  # the sum of the two states is 3
+    assert (split_network(network) is not None) == taken
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_log_probabilities_have_the_precision_of_the_network(dtype):
     """Uniform over four tokens, read by a head that is applied to two states at a time."""
@@ -168,6 +175,8 @@ def test_n_grams_are_counted_by_hand_past_a_row_without_tokens():
     assert tables.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_array_equal(tables[name], values, strict=True)
+    # Below the highest order the pair that opens the row counts too: 1 0 beside 0 1.
+    assert ngram._count([[1, 0, 1]], 2, 3)["keys_2"].tolist() == [1, 2]
     # Counts 1, 1 and 2: the discount is 2 / (2 + 2 x 1); after 0 stand 3 pairs of 2 kinds.
     shares, weights = ngram._discounted(np.array([0, 0, 1]), np.array([1, 2, 1]))
     assert shares.tolist() == [0.5 / 3, 1.5 / 3, 0.5] and weights.tolist() == [1 / 3, 1 / 3, 0.5]
@@ -307,6 +316,17 @@ def test_an_encoder_is_kept_with_its_own_files_and_sorted_features(encoder, tmp_
         assert file["keys"].tolist() == sorted(made.features)
         features = np.array([made.features[key] for key in sorted(made.features)])
         np.testing.assert_array_equal(file["features"], features, strict=True)
+
+
+def test_an_encoder_of_a_package_has_the_pinned_weights(tmp_path, monkeypatch):
+    (tmp_path / "model.safetensors").write_bytes(b"abc")
+    (tmp_path / "carried_encoder.py").write_text(f"get_model_path = lambda: {str(tmp_path)!r}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    digest = hashlib.sha256(b"abc").hexdigest()
+    pinned = sentence_features.packaged_folder
+    refuses(f"model.safetensors has SHA-256 {digest}, pinned is 53aa", pinned, "carried_encoder")
+    monkeypatch.setattr(sentence_features, "MINILM_SHA256", digest)
+    assert pinned("carried_encoder") == tmp_path
 
 
 def test_sentences_are_split_section_by_section_without_blank_ones():

@@ -80,7 +80,7 @@ def test_shards_are_for_gpus_and_strategies_that_lightning_has(told):
     assert schedule.Launch(3, 4).world == 12
 
 
-def test_every_step_has_its_own_seed_whatever_the_process():
+def test_every_step_has_its_own_seed_whatever_the_process(monkeypatch):
     """Batch 2 of the second part of ten batches is number 12 of a process, 25 of two."""
     trainer = SimpleNamespace(current_epoch=1, num_training_batches=10, world_size=2, global_rank=1)
     module = SimpleNamespace(device=torch.device("cpu"))
@@ -88,6 +88,12 @@ def test_every_step_has_its_own_seed_whatever_the_process():
     drawn = torch.rand(3)
     torch.manual_seed(derived_seed(7, "step", 25))
     assert torch.equal(drawn, torch.rand(3))
+    seeds = []
+    monkeypatch.setattr(torch, "manual_seed", seeds.append)
+    for kind, count in (("cpu", 0), ("cuda", 1)):  # the processor's own generator wakes no device
+        module.device = torch.device(kind)
+        Steps(7, 1.0).on_train_batch_start(trainer, module, None, 2)
+        assert seeds == [derived_seed(7, "step", 25)] * count
 
 
 def test_gradients_are_cut_at_the_norm_over_all_weights_or_all_shards():
@@ -339,6 +345,7 @@ def test_passes_of_an_update_are_shared_out_among_processes(fitted, monkeypatch)
         ({"best-1": None, "last": (2, "best-1")}, None, "best-1.ckpt missing or cut in .*; starts over"),
         ({"best-1": (1, "best-1"), "last": (2, "best-2")}, "best-1", "best-2.ckpt missing or cut in .*; goes on from best-1"),
         ({"last": None}, None, "last.ckpt missing or cut"),
+        ({"best-1": None, "best-2": (2, "best-2")}, "best-2", "best-1.ckpt missing or cut in .*; goes on from best-2"),
     ],
 )  # fmt: skip
 def test_a_training_goes_on_from_the_furthest_whole_checkpoint(

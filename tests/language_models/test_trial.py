@@ -94,7 +94,8 @@ def test_a_network_of_two_positions_reads_and_one_of_one_position_does_not(words
     refuses("^f: the network reads one token at a time", try_language_model, one, words, "f")
 
 
-@pytest.mark.parametrize("open_it", [load_tokenizer, open_language_model, load_config])
+@pytest.mark.parametrize("open_it", [load_tokenizer, open_language_model, load_config,
+                                     lambda folder: load_model(folder, AutoModelForCausalLM)])  # fmt: skip
 def test_code_in_a_folder_never_runs_though_somebody_says_yes(open_it, tmp_path, monkeypatch):
     folder = lm_folder(tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())

@@ -175,7 +175,7 @@ class MarkovCritic(_MarkovScores):
             )
         if np.less(self.transitions, 0).any():
             raise InputError("a transition has a probability below 0; allowed are 0 to 1")
-        if states and not np.allclose(self.transitions.sum(axis=1), 1.0, atol=1e-6):
+        if states and not np.allclose(self.transitions.sum(axis=1), 1.0, rtol=0.0, atol=1e-6):
             raise InputError(
                 "rows of the transition matrix do not sum to one (1e-6); "
                 "normalise them before scoring"
