@@ -172,7 +172,7 @@ def test_a_class_of_settings_is_tried_with_who_writes_the_schema(tmp_path):
     assert read_calls(file).of(change) == ["a.py::writes", "b.py::other"]
 
 
-def test_a_constant_is_tried_with_tests_that_name_its_module(tmp_path, monkeypatch):
+def test_constants_and_defaults_are_tried_with_tables_of_their_module(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.mutants.calls._modules", list)
     names = ["a.py::b[statistics.sums:LEVEL]", "a.py::c[longform.statistics.sums]"]
     others = ["a.py::d[statistics.sums_of:LEVEL]", "a.py::e[other.statistics.sum]"]
@@ -186,6 +186,11 @@ def test_a_constant_is_tried_with_tests_that_name_its_module(tmp_path, monkeypat
         lines_of_calls.write("\n" + json.dumps(called))
     (change,) = file_mutations(b"class Sum:\n    level = 5\n", "longform/statistics/sums.py")
     assert read_calls(file).of(change) == [*names, others[0]]
+    called["called"] = "longform/statistics/sums.py:add"
+    with file.open("a") as lines_of_calls:
+        lines_of_calls.write("\n" + json.dumps(called))
+    (change,) = file_mutations(b"def add(level=5):\n    pass\n", "longform/statistics/sums.py")
+    assert read_calls(file).of(change) == [others[0], *names]
 
 
 def test_comprehensions_belong_to_the_function_around_them():

@@ -48,12 +48,14 @@ class Calls:
             mutation
         ):  # one test calls it for all that follow
             callers = direct | self._of_module(mutation)
-        chosen = set(callers)
+        naming = self._naming(mutation)
+        chosen = callers | naming
         for file in {_file(test) for test in callers}:
             chosen |= {test for test in self.by_file[file] if self.seconds[test] < CHEAP}
 
         def place(test: str) -> tuple[bool, bool, int, str]:
-            return test not in direct, test not in callers, self.breadth[test], test
+            is_first = test in direct or test in naming
+            return not is_first, test not in callers, self.breadth[test], test
 
         return self._affordable(sorted(chosen, key=place))
 
@@ -65,17 +67,20 @@ class Calls:
                 test for key in self.tests if key.startswith(inside) for test in self.tests[key]
             }
             if of_class:
-                return of_class | self._naming(mutation) | self._of_schema(mutation)
+                return of_class | self._of_schema(mutation)
         path = Path(mutation.path)
         users = {path} | {module for module in _modules() if path in imports(module)}
         names = {module.as_posix() for module in users}
         of_users = {
             test for key in self.tests if key.partition(":")[0] in names for test in self.tests[key]
         }
-        return of_users | self._naming(mutation) | self._of_schema(mutation)
+        return of_users | self._of_schema(mutation)
 
     def _naming(self, mutation: Mutation) -> set[str]:
-        """Tests of a table whose names hold the module's: they look at constants and defaults."""
+        """Tests of a table whose names hold the module's: they look at constants and defaults.
+
+        They call no function of it, so that they run beside those that do.
+        """
         dotted = mutation.path.removesuffix(".py").replace("/", ".").removeprefix("longform.")
         named = re.compile(rf"[\[.]{re.escape(dotted)}[\]:]")
         return {test for test in self.seconds if named.search(test)}
