@@ -340,6 +340,7 @@ def test_a_text_of_one_token_has_no_score_where_nothing_stands_before_it(tmp_pat
     assert Perplexity().sufficient_statistics(units).column("excluded").tolist() == [1, 0]
     ended = word_level(tmp_path / "end", eos_token=END)
     units = units_from_predictions(token_predictions.read(reader=ended, **given))
+    assert units[0].ended is True
     assert Perplexity().sufficient_statistics(units).column("excluded").tolist() == [0, 0]
 
 

@@ -450,6 +450,16 @@ def test_the_channel_is_counted_errors_beside_the_shared_ones():
         assert channel[places[row], places] == pytest.approx(expected)
 
 
+def test_seven_percent_of_misread_sections_is_still_reliable():
+    counts = np.array([[465.0, 35.0], [0.0, 0.0]])
+    found = CorrectedTitleCritic(confusion_counts=counts).describe([])
+    assert found["reliable"] and found["titles_without_sections"] == 1
+
+
+def test_a_delta_of_zero_cannot_be_corrected():
+    refuses("delta is 0", CorrectedTitleCritic(delta=0).fit_units, [])
+
+
 def test_accuracy_counts_titled_sections_and_excludes_texts_without_any():
     units = [
         TitledArticle("a", "test", ("x", "y", "z"), gold=("x", "x", None)),

@@ -11,7 +11,7 @@ from transformers import AutoModelForSequenceClassification
 from longform.critics.section_order import own_texts
 from longform.critics.section_order import read as reading
 from longform.critics.section_order.classifier_errors import CalibrationError
-from longform.critics.section_order.posterior import ChainEntropy
+from longform.critics.section_order.posterior import ChainEntropy, ExpectedTitleCritic
 from longform.critics.section_order.rare_titles import (
     RARE,
     common_titles,
@@ -21,6 +21,7 @@ from longform.critics.section_order.score import SectionOrder, TitledArticle
 from longform.documents import Chain, Document, Section
 from longform.statistics.markov_chain import BEGIN, END
 from longform.statistics.random_streams import derived_seed
+from longform.statistics.sufficient_statistics import Sums
 from tests.refusals import refuses
 
 
@@ -122,6 +123,14 @@ def test_bins_of_confidence_have_their_edges_and_sums():
     nothing = CalibrationError(bins=2).describe([])
     assert nothing["bins"] == [] and CalibrationError() == CalibrationError(bins=15)
     assert math.isnan(nothing["share_over_90"]) and math.isnan(nothing["expected_by_chance"])
+    sums = np.array([[[2, 1.5, 1, 0], [1, 0.5, 1, 0], [4, 3, 1, 0]]])
+    assert CalibrationError(bins=1).of_sums(Sums((), sums)).tolist() == [[0.25, 0.5, 0.5]]
+
+
+def test_shares_are_of_sections_and_an_unread_text_has_no_parts():
+    critic = ExpectedTitleCritic().fit([article("1", "xyx")])
+    assert critic.log_shares == pytest.approx(np.log([2 / 3, 1 / 3]))
+    assert not critic.part_values([article("2", "", valid=False)])[0].size
 
 
 def test_own_texts_of_all_splits_are_read(monkeypatch):

@@ -223,6 +223,7 @@ def test_a_change_of_speaker_is_the_end_token_nothing_or_characters():
     ]
     assert list(ids) == [*said[0], 0, *said[1], 0, *said[2]]
     assert regions.tolist() == [0] * (len(said[0]) + len(said[1]) + 2) + [1] * len(said[2])
+    assert regions.dtype == np.int32
     encoder = Encoder(tokens, "legacy_none", "strip")
     marked, bare = encoder.rows(
         [["the cat ran . [SEP]", "the mat ."], ["the cat ran .", "the mat ."]]

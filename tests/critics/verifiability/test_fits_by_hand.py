@@ -205,6 +205,8 @@ def test_a_classifiers_columns_are_the_labels_and_only_the_premise_is_cut():
     assert found == pytest.approx(np.array([[3 / 13, 1 / 13, 0]]))
     options = {"max_length": 7, "padding": True, "return_tensors": "pt"}
     assert calls == [((["T: S."], ["c"]), {"truncation": "only_first", **options})]
+    in_order = train.ClassifierEntailment(Network(), tokenizer).judged([Pair("c", "T", "S.")])
+    assert in_order == pytest.approx(np.array([[9 / 13, 1 / 13, 3 / 13]]))
 
 
 def test_pairs_with_words_are_judged_in_batches_by_the_sentences_length(monkeypatch):

@@ -240,7 +240,7 @@ def test_only_limits_may_be_set_of_what_finds_lines(pages):
     [
         ("He ran.", "Ann ran.", 1), ("His dog ran.", "Ann's dog ran.", 1), ("Her dog ran.", "Ann's dog ran.", 1),
         ("Her.", "Ann.", 1), ("Ran he.", "Ran he.", 0), ("", "", 0), ("It is his.", "Ann is his.", 1),
-        ("They saw them.", "Ann saw them.", 1),
+        ("They saw them.", "Ann saw them.", 1), ("Her dog", "Ann's dog", 1),
     ],
 )  # fmt: skip
 def test_an_opening_pronoun_is_replaced_by_the_title(sentence, resolved, count):

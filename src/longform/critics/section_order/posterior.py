@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +12,6 @@ from longform.critics.section_order.score import (
     TitledArticle,
     transition_statistics,
     transition_totals,
-    with_validated_delta,
 )
 from longform.critics.section_order.score import units_from_predictions as units_from_predictions
 from longform.errors import InputError
@@ -259,10 +257,3 @@ class ChainEntropy(SectionOrder):
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
         """No details: those of the base class are of another critic."""
         return {}
-
-
-# Critics with the smoothing chosen on validation text: terms (1) to (3), and a set's diversity.
-expected = partial(with_validated_delta, ExpectedTitleCritic)
-likelihood_term = partial(with_validated_delta, LikelihoodTerm)
-entropy_term = partial(with_validated_delta, EntropyTerm)
-chain_entropy = partial(with_validated_delta, ChainEntropy)
