@@ -217,6 +217,7 @@ ASKED = {
     "evaluation.agreement:compare_correlations": "flips=2000",
     "evaluation.agreement:leave_one_out": "resamples=1000",
     "evaluation.human_vs_machine:text_classification": "classifier='three_layer'",
+    "hsmm.train:fit": "threads=1",
     "language_models.sentence_features:open_encoder": "batch_tokens=4096",
     "statistics.comparisons:compare": "permutations=2000 matched=False",
     "statistics.comparisons:resampled_difference": "resamples=1000",

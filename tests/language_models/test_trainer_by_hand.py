@@ -112,14 +112,14 @@ def test_gradients_are_cut_at_the_norm_over_all_weights_or_all_shards():
 
 
 def test_progress_is_said_after_ten_seconds_with_tokens_of_all_processes(monkeypatch, capsys):
-    """Two processes, 6 tokens each in 11 seconds; 12 in 22. Losses are shares of an update."""
+    """Two processes, 30 tokens each in 11 seconds; 60 in 21.5. Losses are shares of an update."""
     now = [100.0]
     monkeypatch.setattr(lightning.time, "monotonic", lambda: now[0])
     progress = Progress("tiny", 9)
     trainer = SimpleNamespace(
         accumulate_grad_batches=2, global_rank=0, world_size=2, global_step=4, callback_metrics={}
     )
-    batch = {"labels": torch.zeros(2, 3)}
+    batch = {"labels": torch.zeros(3, 5)}
 
     def end(loss, seconds):
         now[0] = 100.0 + seconds
@@ -127,8 +127,8 @@ def test_progress_is_said_after_ten_seconds_with_tokens_of_all_processes(monkeyp
         return capsys.readouterr().out
 
     assert end(1.0, 10) == ""
-    assert end(0.75, 11) == "train tiny: 4/9, loss 1.500, 2 tokens/s\n"
-    assert end(0.5, 21) == "" and end(0.5, 21.5) == "train tiny: 4/9, loss 1.000, 2 tokens/s\n"
+    assert end(0.75, 11) == "train tiny: 4/9, loss 1.500, 5 tokens/s\n"
+    assert end(0.5, 21) == "" and end(0.5, 21.5) == "train tiny: 4/9, loss 1.000, 6 tokens/s\n"
     trainer.global_rank = 1
     assert end(0.5, 100) == ""
     trainer.callback_metrics["validation_loss"] = torch.tensor(3.0)

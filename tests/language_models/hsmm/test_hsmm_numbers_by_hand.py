@@ -116,6 +116,10 @@ def table(*sizes):
     return NgramTable(("a", "b"), keys, starts, np.zeros(len(sizes), np.int64))
 
 
+def test_a_key_of_the_next_length_is_no_row_of_this_one():
+    assert table(1, 1).index(table(1, 1).encode(["b"])).tolist() == [[-1, -1]]
+
+
 @pytest.mark.parametrize("kind", [np.asarray, torch.tensor])
 def test_counts_become_shares_by_sums_in_float64(kind):
     """Column 0 has sums that float32 would round, column 1 nothing new, and 1e-31 is no mass."""

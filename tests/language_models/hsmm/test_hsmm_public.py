@@ -114,6 +114,8 @@ def test_a_document_without_any_segmentation_has_probability_zero():
     mute = HSMM(3, 3, tables=SemiMarkovLM(model.tables.ngrams, model.tables.transitions, joint))
     assert mute.log_prob([[1]])[0] == -np.inf
     assert not mute.posterior([[1]])[0].segments.any()
+    with np.errstate(divide="raise"):
+        assert mute.posterior([[1, 1]])[0].segments.any()
 
 
 def test_each_iteration_of_fit_raises_the_likelihood():
@@ -157,6 +159,7 @@ def test_samples_are_spelt_by_their_segments_and_named_by_seed():
         sample.tokens.tolist() != other.tokens.tolist()
         for sample, other in zip(samples, others, strict=True)
     )
+    assert np.array_equal(model.sample(1, 9)[0].tokens, model.sample(1, 9, seed=0)[0].tokens)
     # The first state follows state 0: its share is that row of the transitions.
     first = [sample.states[0] for sample in model.sample(4000, 1)]
     shares = np.bincount(first, minlength=3) / 4000

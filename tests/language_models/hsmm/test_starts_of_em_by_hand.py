@@ -89,9 +89,10 @@ def test_the_settings_of_a_training_reach_the_way_that_is_chosen(monkeypatch):
     def reach(*given, **named):
         raise KeyError(given, named)
 
+    compared = []
     for way in ("by_em", "fit_gradient"):
         monkeypatch.setattr(train, way, reach)
-    monkeypatch.setattr(train, "against_torch_struct", lambda *given: None)
+    monkeypatch.setattr(train, "against_torch_struct", lambda *given: compared.append(given[0]))
     splits = ("train", "validation", "test")
     documents = [Document(split, split, (Section(None, f"a {split}"),)) for split in splits]
     texts = {split: [["a", split]] for split in splits[:2]}
@@ -105,5 +106,6 @@ def test_the_settings_of_a_training_reach_the_way_that_is_chosen(monkeypatch):
         train.fit(documents=documents, **options, gradient={"epochs": 3})
     (sequences, ngrams, settings), named = reached.value.args
     assert (sequences, ngrams.max_duration) == (texts["train"], 3)
+    assert compared[0].num_states == 2
     assert settings == GradientSettings(num_states=2, seed=5, epochs=3)
     assert named == {"validation": texts["validation"], "device": "cpu", "label": "train n"}
