@@ -27,7 +27,7 @@ from longform.language_models import sentence_features
 from longform.language_models.lightning import Schedule
 from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
 from longform.statistics.protocols import OrderScorer, PairLearner
-from longform.statistics.random_streams import derived_seed
+from longform.statistics.random_streams import derived_seed, generator
 from longform.text.permutations import ShuffleTask
 from synthetic_world.corpora import build
 from tests.oracles.bridge_loops import bridges, loop_score
@@ -490,6 +490,8 @@ def test_a_network_ranks_what_a_line_cannot_and_fills_missing_features():
 def test_a_tenth_of_the_documents_validates_and_one_at_least(documents, count):
     held = held_out(np.repeat(np.arange(documents), 5))  # a document's pairs stay together
     assert held[::5].sum() == count and np.array_equal(held, np.repeat(held[::5], 5))
+    order = generator("bridge ranker", 5 * documents).permutation(documents)
+    assert set(np.flatnonzero(held[::5])) == set(order[:count])
     refuses("1 document with pairs, at least 2", held_out, np.zeros(documents, dtype=np.int64))
 
 

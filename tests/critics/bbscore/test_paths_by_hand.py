@@ -108,6 +108,7 @@ def test_real_paths_give_the_mean_variance_and_the_majoritys_sign():
     for real, sigma2, signed in (
         ([flat, bent, two], 0.1, False),
         ([flat, flat, bent], 0.2 / 3, True),
+        ([bent], 0.2, False),  # a sum of 0.82
     ):
         fitted = BridgeFeatures().fit_units(real)
         assert fitted.sigma2 == pytest.approx(sigma2) and fitted.signed is signed

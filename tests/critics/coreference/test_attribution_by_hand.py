@@ -90,6 +90,9 @@ def test_improbable_windows_have_their_place_and_what_was_expected():
     edge = found[2]["log_probability"]
     below = rare_rows(CRITIC, GENERATED, generator("rows"), threshold=edge)
     assert [row["window"] for row in below] == [("", "a"), ("", "b")]
+    critic = AttributionCritic(order=2, threshold=edge, held_out=tuple(GENERATED)).fit(MET)
+    counts = critic.describe(GENERATED)["rare_share"]["judged"]
+    assert counts == {"rare": 2.0, "windows": 6.0}
     two = [row["window"] for row in rare_rows(CRITIC, GENERATED, generator("rows"), 2, -1.5)]
     chosen = sorted(generator("rows").choice([0, 2, 3, 4], 2, replace=False))
     assert two == [windows[[0, 2, 3, 4].index(n)] for n in chosen]

@@ -23,7 +23,14 @@ from longform.evaluation.order_discrimination import order_discrimination
 from longform.statistics.random_streams import generator
 from longform.statistics.sum_scored import unit_scores
 from longform.text.entity_grids import grids_from_predictions, grids_to_predictions, read
-from longform.text.lexicon import Taxonomy, read_lmf, read_wordnet
+from longform.text.lexicon import (
+    HORIZONTAL,
+    Lexicon,
+    Taxonomy,
+    closed_links,
+    read_lmf,
+    read_wordnet,
+)
 from longform.text.permutations import ShuffleTask
 from synthetic_world.corpora import build
 from synthetic_world.lexicon import VOCABULARIES, fit, to_lmf, vocabulary
@@ -156,6 +163,13 @@ def test_hirst_st_onge_equals_the_path_walked_by_hand(taxonomy, first, second, s
     matrix = HirstStOnge(taxonomy).synset_matrix(sorted(set(pair)))
     assert matrix.max() == 16
     assert matrix[0, -1] == matrix[-1, 0] == strength, why
+
+
+def test_two_sideways_links_are_a_path_without_a_turn():
+    links = closed_links([(0, HORIZONTAL, 1), (1, HORIZONTAL, 2)])
+    senses = ("a", "b", "c"), np.arange(3), np.zeros(3, dtype=np.int64)
+    net = Taxonomy(Lexicon(("a", "b", "c"), ("n",) * 3, ("",) * 3, links, *senses))
+    assert HirstStOnge(net).synset_matrix([0, 2]).tolist() == [[16, 6], [6, 16]]
 
 
 def all_allowed_paths(taxonomy, start):
