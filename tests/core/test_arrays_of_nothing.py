@@ -51,6 +51,10 @@ ARRAYS = {
 }  # fmt: skip
 SHAPES = {
     "links": (lambda: lexicon.closed_links([]), INDEX, (0, 3)),
+    "links of no word net": (lambda: lexicon.NOTHING.links, INDEX, (0, 3)),
+    "senses of no word net": (
+        lambda: np.stack([lexicon.NOTHING.sense_synsets, lexicon.NOTHING.sense_counts]), INDEX, (2, 0),
+    ),
     "numbers of keys": (lambda: permutations.numbered([]), INDEX, (0,)),
     "orders of one sentence": (
         lambda: permutations.local_orders(1, 1, 3, np.random.default_rng(0)), INDEX, (0, 1),

@@ -58,6 +58,8 @@ def test_the_true_chain_begins_with_its_first_state():
 @pytest.mark.parametrize(("text", "sentences"), [
     ("We run.They left.", ["We run.", "They left."]), ("It\nran.They left.", ["It\nran.", "They left."]),
     ("We go.They left.", ["We go.They left."]),
+    # one abbreviation of each list
+    *((f"Ask {word}.They left.", [f"Ask {word}.They left."]) for word in ("prof", "vol", "inc", "min", "conn", "mon")),
     ("It closed.Foxes iPhones left.", ["It closed.", "Foxes iPhones left."]),
     ("It closed.Foxes Phones left.", ["It closed.Foxes Phones left."]),
 ])  # fmt: skip

@@ -114,6 +114,7 @@ def test_inline_markup_of_restructured_text_leaves_words(paragraph, plain):
     (["1. one", "2. two", "", "(a) three"], ["one", "two", "three"]),
     (["before", "", "----", "", "after"], ["before", "after"]),
     ([".. image:: a.png", "", ".. warning::", "   :class: x", "", "   Hot."], ["Hot."]),
+    ([".. topic:: A", "", "   B.", "", ".. deprecated:: 3", "   C."], ["B.", "C."]),
     (["::", "", "  code only"], []),
     # below an item's literal block the item goes on
     (["- New::", "", "      code", "", "  It is new.", "", "- Old"], ["New:", "It is new.", "Old"]),
@@ -122,6 +123,7 @@ def test_inline_markup_of_restructured_text_leaves_words(paragraph, plain):
     # a number within a paragraph is text
     (["The spirit of PEP", "402. We wrote", "it."], ["The spirit of PEP 402. We wrote it."]),
     (["A. Smith wrote", "this."], ["A. Smith wrote this."]),
+    (["A. Smith wrote", "this", "here."], ["A. Smith wrote this here."]),
     (["A. one", "   more", "B. two"], ["one more", "two"]),
     # items begin in an item
     (["1. a. foo", "   b. bar"], ["foo", "bar"]),
@@ -171,6 +173,8 @@ def test_headings_need_a_line_as_long_and_levels_follow_styles():
         (2, "Sub"),
         (1, "Next"),
     ]
+    for below in ("------", "====="):  # another sign, another length
+        assert restructured_text.headings(["======", "Abcdef", below]) == []
 
 
 MARKDOWN = """\
@@ -210,6 +214,10 @@ Deeper.
 # Drawbacks
 Noise.
 """
+
+
+def test_a_table_of_no_rows_ends_at_the_blank_line():
+    assert markdown.prose(["| a |", "|---|", "", "Text."]) == ["Text."]
 
 
 def test_sections_of_markdown_are_prose():

@@ -64,6 +64,7 @@ def test_without_a_known_token_or_consent_nothing_is_shown_or_taken(store):
     visitor = Visitor(store, small_study(), "ada", consents=False)
     assert visitor.post("/draft", {"item": 0}).status_code == 403
     assert "I agree" in visitor.page() and f'value="{stamp(visitor.token)}"' in visitor.page()
+    assert len(stamp(visitor.token)) == 32  # 128 bits
     item = visitor.study.items[0]
     assert visitor.answer(item).status_code == 403 and store.answers() == []
     visitor.post("/consent", {})

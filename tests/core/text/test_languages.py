@@ -53,6 +53,11 @@ def test_share_is_latin_letters_times_function_words():
     assert latin_share("12") == 1 and latin_share("aЖ") == 0.5
 
 
+def test_seven_function_words_in_a_hundred_are_enough():
+    assert looks_english("the " * 7 + "xqz " * 93)
+    assert not looks_english("the " * 7 + "xqz " * 94)
+
+
 def test_short_texts_are_judged_by_their_script_alone():
     assert (
         looks_english("Two dogs run.") and looks_english("") and looks_english("Zwei Hunde rennen.")

@@ -75,6 +75,11 @@ def test_hashed_deduplication_equals_comparing_whole_texts():
     assert permutations.distinct_orders(orders, ids).tolist() == kept
 
 
+def test_all_other_orders_of_seven_sentences_are_told_apart():
+    orders = np.array(list(itertools.permutations(range(7))))
+    assert len(permutations.distinct_orders(orders, np.arange(7))) == 5039  # 7! - 1
+
+
 @dataclass(frozen=True)
 class Unit:
     unit_id: str
