@@ -454,6 +454,8 @@ def test_every_token_of_a_long_document_is_taught_once_and_its_end_too(model, co
     if context == 1000:
         assert rows == [whole]  # a document that fits is the row that it was
         assert document_windows(documents()[:1], tokenizer, False, len(whole)) == [whole]
+        long = [Document("d", "train", (Section(None, "a " * 99),))]
+        assert len(document_windows(long, tokenizer, False, context)[0]) > 99
         return
     batch = collate(rows)
     labels = batch["labels"][:, 1:]  # the first token of a row is predicted by nothing

@@ -15,6 +15,7 @@ from longform.evaluation import order_discrimination as orders
 from longform.evaluation.human_study import Effect
 from longform.evaluation.measurements import Measurement, mean_of_trainings, paired_difference
 from longform.evaluation.suite_accuracy import suite_accuracy_records
+from longform.evaluation.verified_texts import GenerationMean
 from longform.results import Record
 from longform.statistics.intervals import wilson
 from longform.statistics.sufficient_statistics import SufficientStatistics
@@ -54,6 +55,12 @@ def test_no_pair_has_no_interval():
         "pearson", nothing, nothing, [], np.random.default_rng(0), 5
     )
     assert np.isnan(ends).all()
+
+
+def test_distinct_support_counts_sets_of_evidence_that_support():
+    labels, evidence = ["supported", "supported", "refuted", "unknown"], ["a", "a", "b", "c"]
+    unit = SimpleNamespace(checks=SimpleNamespace(labels=labels, evidence=evidence))
+    assert GenerationMean("distinct_supported").values(unit).tolist() == [1.0]
 
 
 def test_agreement_is_over_raters_and_its_interval_over_items():

@@ -413,6 +413,11 @@ def test_the_variance_of_a_sweep_is_chosen_on_training_texts_alone(monkeypatch):
     assert area.value == pytest.approx(area_by_hand(texts, chosen))
     gained = area_by_hand(texts, chosen) - area_by_hand(texts, estimate)
     assert difference.metric == "area_difference" and difference.value == pytest.approx(gained)
+    # Of many that tell all training texts, the estimate is the nearest to itself.
+    train = walks("train", 7, [24, 40, 21, 33])
+    area, _ = sentence_paths.best_variance(train=train, texts=texts)
+    assert area_by_hand(train, area.details["sigma2"]) == 1.0
+    assert area.details["best_sigma2"] == pytest.approx(area.details["sigma2"])
     monkeypatch.setattr(sentence_paths.orders, "BLOCKS", (5,))
     short = walks("train", 1, [3, 3])
     refuses("block_5: 0 of 2", sentence_paths.best_variance, train=short, texts=texts)

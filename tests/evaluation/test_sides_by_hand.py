@@ -326,6 +326,11 @@ def test_distances_are_scaled_from_one_to_two_and_stand_for_each_pair(monkeypatc
         ("distance", "lower", 2, 1, "c")
     }
     assert all(one.low <= one.value <= one.high for one in distances)
+    _, *distances = sides.source_detection(
+        lambda one: one.value, [both("a", 2.0, 9.0)], ["m"], [both("t", 2.0, 5.0)]
+    )
+    found = [(one.value, one.details["scaled"]) for one in distances]
+    assert found == [(0, 1), (3, 2), (7, 2), (4, 1)]  # each row by its own nearest
     refuses("source 'm' has no usable training text", sides.source_detection, lambda one: one.value, tested, ["m"],
             [both("t", 1.0, math.nan)])  # fmt: skip
     (alone,) = sides.source_detection(

@@ -22,7 +22,7 @@ from longform.language_models import (
 from longform.language_models.lightning import Learner
 from longform.language_models.log_probs import Tree, batches, common_prefix, grow, split_network
 from longform.language_models.sentence_features import SentenceEncoder
-from longform.language_models.settings import Finetuned
+from longform.language_models.settings import Finetuned, Network
 from longform.language_models.translation import NETWORKS, Shape
 from tests.refusals import refuses
 
@@ -368,3 +368,13 @@ def test_what_a_network_reads_is_in_its_configuration(settings, window, turns, p
     assert capacity.positions(network) == positions
     assert capacity.window_size(network) == (positions or 2048)
     assert [capacity.window_size(network, most) for most in (3, 9000)] == [3, positions or 2048]
+
+
+def test_a_network_from_scratch_or_without_training_has_no_bases():
+    training = SimpleNamespace(bases="b")
+    for scratch, given, bases in (
+        (True, training, None),
+        (False, None, None),
+        (False, training, "b"),
+    ):
+        assert Network(model_type="gpt2", from_scratch=scratch).bases(given) == bases

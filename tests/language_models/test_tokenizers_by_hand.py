@@ -25,6 +25,7 @@ def test_tokens_that_the_network_does_not_know_are_not_tried(monkeypatch):
 def test_ngrams_of_eight_tokens_have_at_most_62_bits(tmp_path):
     text = Document("a", "train", (Section(None, "b c d e f"),))
     tokenizers.whitespace([text]).save_pretrained(tmp_path)
+    assert tokenizers.fit(documents=[], folder=tmp_path).tokenizer.get_vocab()["f"] == 7
     given = {"documents": [text], "base": tmp_path, "titles": False, "context": 8}
     refuses("order 21; allowed is 2 to 20 with 8 tokens", ngram.fit, order=21, **given)
 

@@ -69,9 +69,12 @@ def network(kind):
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_embeddings_are_scaled_by_the_root_of_the_width(kind):
+def test_embeddings_are_scaled_and_added_to_positions(kind):
     model = network(kind)
     torch.testing.assert_close(model.embed(torch.tensor([5])), 4 * model.embedding.weight[5:6])
+    model.encoder.forward = lambda states, **_: states
+    found, words = model.encode(torch.tensor([[6, 5]])), model.embedding.weight[[6, 5]]
+    torch.testing.assert_close(found[0], 4 * words + model.positions[:2])
 
 
 @torch.no_grad()
