@@ -255,6 +255,18 @@ def test_records_are_written_a_line_each_and_read_from_files_and_folders(tmp_pat
     )
 
 
+def test_a_record_may_have_every_field(tmp_path):
+    numbers = dict.fromkeys(results.NUMBERS + results.COUNTS, 1)
+    entry = dict.fromkeys(results.NAMES, "x") | numbers | dict.fromkeys(results.TRUTHS, True)
+    entry |= {"difference": 0, "details": {}}
+    (tmp_path / "a.json").write_text(json.dumps([entry]))
+    assert results.read_results(tmp_path) == (Record(**entry),)
+
+
+def test_a_correlation_lies_between_minus_one_and_one():
+    assert results.bounds_of("length_correlation") == (-1, 1)
+
+
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [

@@ -55,6 +55,10 @@ def hashes(package: Path, name: str = "fit") -> dict[str, str]:
     return tree.hashes(tree.closure([("longform.model", name)]))
 
 
+def test_a_path_of_no_file_names_no_function_of_its_folder(package):
+    assert list(SourceTree(package.parent).named_in("kinds/nowhere")) == []
+
+
 def changed(package: Path, file: str, old: str, new: str) -> set[str]:
     """The files whose hashes change with a replacement, after which the file is as before."""
     before, path = hashes(package), package / file

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -198,6 +199,12 @@ def test_bad_input_is_one_sentence_and_status_2(comparison, capsys, monkeypatch)
     monkeypatch.setattr(criticize, "criticize", refused)
     assert run(comparison, "a") == 2
     assert capsys.readouterr().err == "longform: no text\n"
+
+
+def test_an_exit_that_no_ctrl_c_caused_stays_that_exit(comparison, monkeypatch):
+    monkeypatch.setattr(criticize, "criticize", lambda *given, **named: sys.exit(5))
+    with pytest.raises(SystemExit, match=r"^5$"):
+        run(comparison, "a")
 
 
 def test_examples_say_where_they_are_and_a_place_that_cannot_be_is_named(tmp_path, capsys):

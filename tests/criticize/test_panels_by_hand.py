@@ -168,6 +168,7 @@ def test_a_reader_that_is_shared_reads_once_and_again_for_other_texts():
     first, second = [text("a", 1)], [text("b", 1), text("c", 1)]
     assert [latest(first), latest(first), latest(second), latest(first)] == [[1], [1], [2], [1]]
     assert len(read) == 3
+    assert panels.Latest(lambda texts: ["read"], users=1)(()) == ["read"]
 
 
 def test_a_reader_forgets_when_all_that_share_it_have_read():

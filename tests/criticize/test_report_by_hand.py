@@ -373,8 +373,16 @@ def test_a_report_lies_in_no_input_and_in_no_file(tmp_path):
     report.check(tmp_path / "out" / "deep", inputs)
     refuses("lies in .*texts, whose texts are read", report.check, tmp_path / "texts", inputs)
     refuses("file is a file; name a folder", report.check, tmp_path / "file" / "out")
+    (tmp_path / ".texts.attempt").mkdir()  # a killed process left it
     report.check(tmp_path / "texts")
     assert list((tmp_path / "texts").iterdir()) == []
+
+
+def test_a_folder_in_which_nothing_can_be_made_is_refused(tmp_path):
+    record = {"made_by": report.MAKER, "files": [report.RECORD, ".attempt"]}
+    (tmp_path / report.RECORD).write_text(json.dumps(record))
+    (tmp_path / ".attempt").write_text("")
+    refuses("no folder can be written there .File exists.", report.check, tmp_path)
 
 
 @pytest.mark.parametrize(("num_real", "taught"), [(199, "99 real texts teach"), (200, None)])

@@ -18,6 +18,7 @@ from longform.criticize.systems import (
     SystemResult,
     SystemsCriticism,
 )
+from longform.critics import LatentSemanticAnalysis
 from longform.datasets.own_texts import Texts
 from longform.statistics.comparisons import Comparison
 from longform.statistics.estimates import Estimate
@@ -133,6 +134,9 @@ def test_notes_say_how_many_texts_there_are_and_which_are_few():
         assert [
             line for line in systems_report.notes(found(sizes=sizes)) if "fewer than 20" in line
         ]
+    panel = SimpleNamespace(name="lsa", question="q", critic=LatentSemanticAnalysis())
+    lines = systems_report.notes(found(replace(critic("lsa"), panel=panel)))
+    assert "lsa: 25 real texts teach it, and it needs 100: its row says little" in lines
     lines = systems_report.notes(found(sizes=(40, 20, 20)))
     assert not [line for line in lines if "fewer than 20" in line]
 

@@ -31,7 +31,7 @@ class InTurn:
     """Workers without Dask: a stage runs when its end is asked for."""
 
     def __init__(self, slots=2):
-        self.slots, self.waiting, self.started = slots, deque(), []
+        self.slots, self.waiting, self.started, self.patience = slots, deque(), [], []
 
     def room(self, gpu):
         return len(self.waiting) < self.slots
@@ -45,6 +45,7 @@ class InTurn:
         return bool(self.waiting)
 
     def finished(self, seconds):
+        self.patience.append(seconds)
         if not self.waiting or not seconds:
             return None
         name, job = self.waiting.popleft()

@@ -231,6 +231,17 @@ def test_a_full_disk_is_one_sentence_and_the_next_run_writes_the_rest(ask, capsy
     assert Path("data/raw/large.tgz/content.txt").stat().st_size == 100_000
 
 
+def test_the_small_file_is_the_first_forty_lines_of_the_large_one(ask, capsys):
+    raw = Path("data/raw")
+    raw.mkdir(parents=True)
+    for word in ("one", "two"):
+        (raw / "cities.txt").write_text(f"{word}\n" * 41)
+        assert ask() == 0
+        assert (raw / "cities_small.txt").read_text() == f"{word}\n" * 40
+    Path("offered").rmdir()
+    assert ask() == 2 and "DATA is offered, which is no folder" in capsys.readouterr().err
+
+
 @pytest.mark.long  # a dump is parsed twice; interrupted runs over dumps are in test_wikipedia.py
 def test_a_dump_is_parsed_once_after_a_full_disk(ask, monkeypatch, capsys):
     Path("offered/wiki.xml.bz2").write_bytes(dump_files(1, 300)[next(iter(dump_files(1, 1)))])

@@ -151,7 +151,9 @@ def test_a_stage_without_output_or_with_changed_input_fails_in_a_line(project):
 def test_the_longest_way_to_the_end_starts_first(project):
     seconds = {"train@b": 1, "train@c": 9, "train@a": 5, "read@a": 5, "report": 1}
     write_json(project / "scratch" / "repro" / "seconds.json", seconds)
-    started = run(InTurn(slots=1))[2]
+    workers = InTurn(slots=1)
+    started = run(workers)[2]
+    assert set(workers.patience) == {0, repro.POLL}
     assert started[:2] == [
         "train@c",
         "train@a",

@@ -4,6 +4,7 @@ import ctypes
 import json
 import math
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -456,6 +457,12 @@ def test_a_module_is_named_by_its_file_with_or_without_package(
     name = "".join(arguments) if "lab" in "".join(arguments) else "longform/c.py"
     refused = f"longform: there is no src/{name}; name a file below src\n"
     assert capsys.readouterr().err == (refused if status else "")
+
+
+def test_the_command_ends_with_the_status_of_its_main(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["stale", "--help"])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        runpy.run_path(stale.__file__, run_name="__main__")
 
 
 def test_a_module_shows_the_stages_of_each_of_its_definitions(capsys):

@@ -352,6 +352,7 @@ def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alo
                           ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 0.1, "why": "x"}},
                            "a factor is above 1"),
                           ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 1.1}}, r"within lacks \['why'\]"),
+                          ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": math.nan, "why": "x"}}, "margin is nan"),
                           ({"order": [{"minus": [{}, {}]}, {"value": 1}]}, "minus of scale difference")])  # fmt: skip
 def test_a_claim_that_is_written_wrongly_is_refused_with_the_reason(tmp_path, changes, message):
     refuses(message, judged, tmp_path, **changes)

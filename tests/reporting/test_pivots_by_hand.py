@@ -180,6 +180,9 @@ def test_numbers_are_found_in_the_order_of_the_file_with_their_records():
     assert found["t.grid.longer.0"].where == {"metric": "m", "system": ["a", "b"]}
     assert found["t.grid.longer.0"].cause == "" and found["t.grid.longer.0"].times == 1.0
     assert (found["facts.wiki.k"].fact, found["facts.wiki.k"].where["corpus"]) == ("k.in", "wiki")
+    listed = {"t": [1.5], "records": {"t": [{"printed": "{task}", "where": {"metric": "m"}}]}}
+    (one,) = Expected("paper", listed).numbers
+    assert (one.value, one.where) == (1.5, {"task": "0", "metric": "m"})
     assert found["gone.x"].cause == "no rule leads to a record" and found["gone.x"].where is None
 
 

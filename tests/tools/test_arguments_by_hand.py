@@ -89,7 +89,11 @@ def test_the_version_and_the_examples_of_commands_are_shown(capsys):
         (["--version"], longform.__version__),
         (["suites", "--help"], "Example: longform suites smollm2 pairs.csv"),
         (["critics", "--help"], "List all critics: what each asks, needs and costs."),
+        (["export", "--help"], "Example: longform export harness tasks/ pairs.csv"),
+        (["criticize", "--help"], "FILE.csv:COLUMN"),
+        (["verify", "--help"], "Example: longform verify texts.jsonl"),
+        (["verify", "--help"], "verdict (default: verified)"),
     ):
         with pytest.raises(SystemExit, match=r"^0$"):
             cli._parsed(words)
-        assert shown in capsys.readouterr().out
+        assert shown in " ".join(capsys.readouterr().out.split())

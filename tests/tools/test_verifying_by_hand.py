@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import math
+import os
 import re
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -61,6 +62,8 @@ CALLS = {
 @pytest.mark.parametrize("command", CALLS)
 def test_a_command_hands_its_options_to_the_tool_by_name(command, monkeypatch):
     tool, options = CALLS[command]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.delenv("HF_HUB_OFFLINE")
 
     def reach(*given, **named):
         raise KeyError(named)
@@ -69,6 +72,7 @@ def test_a_command_hands_its_options_to_the_tool_by_name(command, monkeypatch):
     with pytest.raises(KeyError) as reached:
         main(command.split())
     assert options.items() <= reached.value.args[0].items()
+    assert ("HF_HUB_OFFLINE" in os.environ) is (not command.startswith("export"))
 
 
 def test_a_command_is_run_with_ctrl_c_heard_and_asks_for_its_extra(monkeypatch, capsys):
@@ -348,6 +352,13 @@ def test_a_text_is_measured_by_labels_and_lines(monkeypatch):
     rows = [{"shown": {"label": "refuted"}, "lines": [["X", 1], ["Y", 0]]}]
     verifying._unit(document("a"), rows)
     assert given == [("a", "generated", [("refuted", frozenset({("X", 1), ("Y", 0)}))])]
+
+
+def test_a_repeated_verdict_counts_once_where_measures_are_unique():
+    labels = ("supported", "supported", "refuted")
+    rows = [{"shown": {"label": label}, "lines": [["X", 1]]} for label in labels]
+    found = verifying._scores([verifying._unit(document("a"), rows)])
+    assert [round(30 * one.value) for one in found.values()] == [12, 20, 6, 15]
 
 
 def test_a_measure_of_nothing_is_no_number_and_counts_all_texts_out(monkeypatch):

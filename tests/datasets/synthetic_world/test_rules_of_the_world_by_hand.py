@@ -276,6 +276,12 @@ def test_a_gloss_says_where_by_whom_and_with_what(monkeypatch):
     )
 
 
+def test_names_are_onsets_with_the_endings_of_their_kind():
+    tables = (lexicon.PLACES, lexicon.REGIONS, lexicon.COMPANIES, lexicon.RIVERS)
+    assert [len(names) for names in tables] == [420, 60, 200, 80]
+    assert set(lexicon._compose("river", 9, ("Ab",))) == {"Aba", "Abine", "Aben", "Abis"}
+
+
 def test_lines_of_a_style_open_with_their_mark():
     made = grammar.compile_style(
         ">the dam|a mill \n-it stood| it fell||\n f he sang\n1was old\n2often has x\n3runs"

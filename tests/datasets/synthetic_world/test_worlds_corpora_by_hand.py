@@ -15,6 +15,7 @@ from synthetic_world import (
     native_corpus,
     reports,
     simulated_annotators,
+    stories,
 )
 from synthetic_world.fever_corpus import Triple, Verdict, Verifier
 from tests.refusals import refuses
@@ -251,6 +252,11 @@ def test_a_mixture_is_kind_by_kind_and_split_by_split(world, monkeypatch):
     refuses(
         r"\['stories'\] have one count", corpora.mixture, name="m", seed=5, counts={"stories": 3}
     )
+
+
+def test_a_dialogue_is_that_of_the_seed_and_its_number():
+    (one,) = corpora.mixture(name="m", seed=5, counts={"dialogues": {"test": 1}}).documents
+    assert one.text == "<|endoftext|>".join(stories.write_dialogue(5, 9).turns)
 
 
 def test_what_a_model_read_before_has_sections_in_no_order(world, monkeypatch):
