@@ -373,7 +373,7 @@ def test_a_report_lies_in_no_input_and_in_no_file(tmp_path):
     report.check(tmp_path / "out" / "deep", inputs)
     refuses("lies in .*texts, whose texts are read", report.check, tmp_path / "texts", inputs)
     refuses("file is a file; name a folder", report.check, tmp_path / "file" / "out")
-    (tmp_path / ".texts.attempt").mkdir()  # a killed process left it
+    (tmp_path / ".texts.attempt").mkdir()
     report.check(tmp_path / "texts")
     assert list((tmp_path / "texts").iterdir()) == []
 

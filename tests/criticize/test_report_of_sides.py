@@ -57,7 +57,7 @@ def test_a_side_in_another_language_is_named_and_not_compared():
     assert len(languages([GERMAN] * 4, [GERMAN] * 4)) == 2  # no English side: one language
     (half,) = languages([ENGLISH] * 4, [ENGLISH, ENGLISH, GERMAN, GERMAN])
     assert half.startswith("50% of the generated texts")
-    assert len(languages([ENGLISH] * 9 + [GERMAN], [GERMAN])) == 2  # 90 % are enough
+    assert len(languages([ENGLISH] * 9 + [GERMAN], [GERMAN])) == 2
 
 
 def one(name, needs="", excluded=(0, 0), unknown=(0, 0)):
