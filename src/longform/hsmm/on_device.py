@@ -263,7 +263,7 @@ def normalise(counts: Tensor, old: np.ndarray, mass: np.ndarray) -> None:
     sums = torch.zeros(counts.shape[1], dtype=torch.float64, device=counts.device)
     for part in slices:
         sums += part.sum(dim=0, dtype=torch.float64)
-    factors = torch.from_numpy(mass).to(counts.device) / sums
+    factors = torch.from_numpy(mass).to(counts.device) / torch.where(sums > 0, sums, 1)
     empty = (sums <= 0).nonzero()[:, 0]
     for part in slices:
         part *= factors.to(counts.dtype)
