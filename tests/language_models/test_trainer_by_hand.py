@@ -72,12 +72,14 @@ def test_a_run_joins_the_slurm_job_of_its_own_size_alone(
     assert told["strategy"] == "auto"
 
 
-def test_shards_are_for_gpus_and_strategies_that_lightning_has(told):
+def test_shards_are_for_gpus_and_strategies_that_lightning_has(told, monkeypatch):
     refuses(
         "'fsdp', which Lightning has for GPUs alone", schedule.Launch(2, 1, "fsdp").trainer, None
     )
     refuses("LONGFORM_STRATEGY is 'ring', allowed are", schedule.Launch, 1, 1, "ring")
     assert schedule.Launch(3, 4).world == 12
+    monkeypatch.setattr(schedule, "chosen_device", lambda: torch.device("cuda"))
+    assert schedule.Launch(1, 1, "fsdp_cpu_offload")._strategy(None) == "fsdp_cpu_offload"
 
 
 def test_every_step_has_its_own_seed_whatever_the_process(monkeypatch):
