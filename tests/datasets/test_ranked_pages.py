@@ -187,6 +187,10 @@ def test_an_extraction_does_what_is_missing_and_counts_the_whole_dump(
         "wikitext_mb": 1.5,
     }
     assert asked == [16 * 2**20] and read == [0, 1]
+    extraction = '{"max_page_bytes": 4194304, "page_seconds": 20, "shard_bytes": 16777216}'
+    stamp = f"3|{extraction}|Shard(number=0, streams=(0,), stop=1)".encode()
+    key = hashlib.blake2b(stamp, digest_size=16).hexdigest()
+    assert json.loads((folder / "shard-00000.json").read_text())["key"] == key
     for stray in ("shard-00002.jsonl", ".shard-00001.jsonl.partial", "mine"):
         (folder / stray).write_text("")
     (folder / "shard-00001.json").unlink()

@@ -372,6 +372,10 @@ def test_pages_are_found_wherever_a_piece_of_the_dump_ends():
     for piece, kept in ((b"x" * 99 + b"<page>", b"<page>"), (b"x" * 99 + b"<pag", b"x<pag")):
         assert list(scanner.feed(piece)) == [] and scanner.buffer == kept
         scanner = PageScanner(16)
+    for length in range(7):  # a part of the tag may be that of a page
+        scanner = PageScanner(16)
+        assert list(scanner.feed(b"abcde" + b"<page>"[:length])) == []
+        assert scanner.open is (length > 0)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +420,8 @@ def test_the_names_that_strike_most_sentences_come_first(tmp_path, monkeypatch):
 
 def test_brackets_and_tags_without_their_other_end_stay():
     assert tags.without_extension_tags("a</ref>b", Holes()) == "a</ref>b"
-    assert without_templates("a {| b", Holes()) == "a {| b"
+    for text in ("a {| b", "{| b", "a\n|}\nb"):
+        assert without_templates(text, Holes()) == text
     media = wikitext.without_media("a[[File:x]][[File:y|[[z]]]]b [[c")
     assert media == f"a{GONE}{GONE}b [[c"
     assert without_templates("a |} b", Holes()) == "a |} b"

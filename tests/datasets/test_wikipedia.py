@@ -23,6 +23,7 @@ from longform.datasets.wikipedia.building import (
     extract,
     most_visited,
 )
+from longform.datasets.wikipedia.dump import most_viewed
 from tests.refusals import refuses
 
 SHORT = 250  # between the sections of most articles and those of article 48
@@ -286,6 +287,9 @@ def test_a_year_of_views_is_summed_and_what_is_no_article_is_counted(visited):
     assert corpus.documents[0].text == "Ulm is known. It is old." and corpus.documents[0].id == "1"
     assert corpus.truth["views"].tolist() == [12 * 40, 12 * 30, 12 * 16, 12 * 14]
     assert corpus.truth["rank"].tolist() == [6, 7, 2, 3]
+    first, _ = most_viewed(visited / "views", 2017, 1)
+    ids = [page.id for page in first]
+    assert ids == ["6", "", "8", "7", "", "1", "2", "4"]  # Special:Search and Lost have none
     years = corpus.facts["years"]
     assert years["2017"]["passed over"] == {
         "list": 2,
@@ -359,7 +363,7 @@ def test_missing_or_double_months_and_cut_files_are_one_sentence(visited):
 
 
 def test_a_long_read_of_a_dump_says_how_far_it_is_every_ten_seconds(monkeypatch, capsys):
-    clock = iter([0.0, 4.0, 11.0, 11.5, 15.0, 30.0, 30.5, 50.0])  # the last is after the end
+    clock = iter([0.0, 10.0, 11.0, 11.5, 15.0, 30.0, 30.5, 50.0])  # the last is after the end
     monkeypatch.setattr(building, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     building._report(Path("folder/dump.bz2"), 5, iter([None] * 5))
     said = capsys.readouterr().out.splitlines()

@@ -116,6 +116,16 @@ def test_what_only_resembles_an_exclusion_is_an_article():
         assert parse_page(mediawiki.page(7, title, text).encode()) == Page("7", title, text)
 
 
+def test_streams_are_found_in_and_across_chunks_of_16_mebibytes(tmp_path):
+    places = (0, 2**24 - 5, 2**25 + 3)
+    with (tmp_path / "dump").open("wb") as file:
+        for place in places:
+            file.seek(place)
+            file.write(b"BZh91AY&SY")
+    shards = plan(tmp_path / "dump", 1)
+    assert [shard.streams for shard in shards] == [(place,) for place in places]
+
+
 def test_a_file_without_a_bz2_stream_is_bad_input(tmp_path):
     for content in (b"", b"<mediawiki>not packed</mediawiki>"):
         refuses("no bz2 stream", plan, _written(tmp_path, content), 1)

@@ -28,6 +28,7 @@ SHOWN = {
     "'''''a ''b l'''c'''": "a b lc",
     "a''''b'''": "a'b",
     "''''b": "'b",
+    "e<sup>x<sup>2</sup></sup>": "e^(x^2)",
     "x '''y ''''b ''c '''d": "x y ''b c d",
     "to à'''x b'''y'' z '''d": "to àx b'y z d",
     "''''''x": "'x",

@@ -42,7 +42,7 @@ def test_a_lowered_text_is_an_index_unless_it_counts_atoms(inside, before, shown
         (r"x^{10}", "x^10"), (r"x_{i,j}", "x_(i,j)"), (r"{x}", "x"), (r"\text{a}\ b", "a b"), (r"a\quad b~c", "a b c"),
         (r"50\%", "50%"), (r"\#1 \& \$2 \_x", "#1 & $2_x"), (r"\{x\}", "{x}"), (r"\mathbf{x}\cdot y", "x· y"),
         (r"\alpha x", "α x"), (r"\sin x", "sin x"), (r"\sin(x)", "sin(x)"), (r"\log\sin x", "log sin x"),
-        (r"( x )", "(x)"), (r"x ^2", "x^2"), ("", None), (r"\,", None), (r"a \\ b", None), (r"{", None), (r"\foo", None),
+        (r"( x )", "(x)"), (r"x ^2", "x^2"), ("", None), (r"\,", None), (r"a \\ b", None), (r"a\\text{alpha}", None), (r"{", None), (r"\foo", None),
         (r"{a \over b}", "a/b"), (r"\operatorname*{max} x", "max x"), ("-", "-"), (r"x^{-1}", "x^-1"),
     ],
 )  # fmt: skip

@@ -23,6 +23,7 @@ SIGNS = {
     "They are {{plainlist|\n* one\n* two\n}} Then {{flatlist|\n* three\n}}": "They are\none\ntwo\nThen\nthree",
     "{{cslist|a|b|c}}; {{flat list|d|e}}": "a, b, c; d · e",
     "{{columns-list|colwidth=20em|one two}}": "one two",
+    "{{col-list|x|one}} {{col-list|x|y|text=two}} {{col-list|text=x|content=three}}": "one two three",
     "{{key press|Ctrl|Alt|C}}": "Ctrl+Alt+C",
     "{{linktext|宋|齊}}": "宋齊",
     "B{{music|flat}} C{{music|sharp}} D{{music|natural}} {{music|doubleflat}} {{music|doublesharp}}": "B♭ C♯ D♮ 𝄫 𝄪",
@@ -91,7 +92,7 @@ NUMBERS = {
     "{{val|5|u=kg.m.s-1}} {{val|5|ul=km|end=!}}": "5 kg⋅m⋅s^−1 5 km!",
     "{{val|p=~|5|s=x|u=m}}": "~5x m",
     "{{gaps|lhs=a|1|2|rhs=b}}": "a1 2b",
-    "{{num|12345}} {{nts|-1234.5}} {{formatnum:123}}": "12,345 -1,234.5 123",
+    "{{num|12345}} {{nts|-1234.5|6}} {{formatnum:123}}": "12,345 -1,234.5 123",
     "{{chem|H|2|O}} {{chem|SO|4|2-}} {{chem2|Fe(3+)}}": "H2O SO4^2− Fe^3+",
     "{{nuclide|hydrogen|2}} {{simplenuclide|cesium|137}} {{nuclide|U|235}}": "2H 137Cs 235U",
     "x{{su|p=2|b=i}} x{{su|p=2}}": "x^2_i x^2",
@@ -149,6 +150,10 @@ SPEECH = {
     ),
     "{{lang-zh|c=A}} {{langx|zh|c=A}}": "Chinese: A Chinese: A",
     "{{lang-el|A|translit=B|lit=C}}": "Greek: A, romanized: B, lit. 'C'",
+    "{{lang-el|A|x|y|r=B|t=C}}; {{lang-el|A|r=x|tr=B|t=y|translation=C}}; "
+    "{{lang-el|A|tr=x|translit=B|translation=y|lit=C}}": "; ".join(
+        ["Greek: A, romanized: B, lit. 'C'"] * 3
+    ),
     "{{langx|el|A|B|C|label=none}}": "A, romanized: B, lit. 'C'",
     "{{lang-de|A|text=B}} {{lang-de|text=C}}": "German: B German: C",
     "{{lang-de|A|p=B}} {{lang-de|A|label=Swiss}}": "German: A, IPA: [B] Swiss: A",
@@ -249,6 +254,10 @@ CONVERSIONS = {
     "1|mi|km|abbr=off": "1 mile (1.6 kilometres)",
     "5|mi|km|abbr=in": "5 mi (8.0 kilometres)",
     "5|mi|km|sp=us|abbr=off": "5 miles (8.0 kilometers)",
+    "-5|kilometers|mi|abbr=off": "−5 kilometres (−3.1 miles)",
+    "1/2|to|2/2|in|mm": "1/2 to 2/2 inches (13 to 25 mm)",
+    "800|C|F": "800 °C (1,470 °F)",
+    "1000|K|C": "1,000 K (730 °C)",
     "5|mi|km|spell=In": "Five miles (8.0 km)",
     "42|mi|km|spell=in": "forty-two miles (68 km)",
     "20|mi|km|spell=in": "twenty miles (32 km)",
