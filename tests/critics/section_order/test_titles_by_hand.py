@@ -128,9 +128,19 @@ def test_bins_of_confidence_have_their_edges_and_sums():
 
 
 def test_shares_are_of_sections_and_an_unread_text_has_no_parts():
-    critic = ExpectedTitleCritic().fit([article("1", "xyx")])
+    """After x, which begins, half end; a posterior of 1/2 is 3/4 of its share of 2/3."""
+    critic = ExpectedTitleCritic(delta=0.0).fit([article("1", "xyx")])
     assert critic.log_shares == pytest.approx(np.log([2 / 3, 1 / 3]))
-    assert not critic.part_values([article("2", "", valid=False)])[0].size
+    read = {"log_posterior": np.log([[0.5, 0.5]]), "title_names": ("x", "y")}
+    units = [article("2", "x", valid=False), article("3", "x", **read)]
+    end, section = math.log(1 / 2), math.log(3 / 4)
+    found = critic.sufficient_statistics(units).values
+    expected = [[0] * 6 + [1], [end, section, 0, end + section, 2, 0, 0]]
+    assert found == pytest.approx(np.array(expected))
+    none, parts = critic.part_values(units)
+    assert not none.size and parts == pytest.approx([0, end])
+    assert critic.describe([]) == {"exact_latent_ppl": None}
+    refuses("no posterior over titles", critic.part_values, [article("4", "x")])
 
 
 def test_own_texts_of_all_splits_are_read(monkeypatch):
