@@ -307,9 +307,9 @@ def _show_dollars(canvas: Any) -> None:
 def write_png(picture: Any, path: Path) -> None:
     """Write a Pillow image as a PNG of ``COLOURS_OF_A_PNG`` colours at most.
 
-    The palette covers the image's colours evenly, however few pixels have one; one step of k-means
-    then moves each colour to the mean of its pixels. A median cut would weigh colours by their
-    pixels: it turns coloured words grey.
+    The palette covers the image's colours evenly, however few pixels have one; k-means then moves
+    each colour to the mean of its pixels until none changes. A median cut would weigh colours by
+    their pixels: it turns coloured words grey.
     """
     from PIL import Image
 

@@ -2,7 +2,9 @@
 
 import math
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from longform import tables
 from longform.results import Record
@@ -135,3 +137,12 @@ def test_a_drawing_beside_files_is_a_picture_of_its_name(tmp_path):
     Files({}, drawings={"d": (drawn.append, (1.0, 2.0))}).save(tmp_path, "none")
     assert drawn[0].get_size_inches().tolist() == [1.0, 2.0]
     assert [path.name for path in tmp_path.iterdir()] == ["d.png"]
+
+
+def test_each_colour_of_a_png_is_the_mean_of_its_pixels(tmp_path):
+    pixels = np.random.default_rng(5).integers(256, size=(8, 8, 3), dtype=np.uint8)
+    tables.write_png(Image.fromarray(pixels), tmp_path / "a.png")
+    made = np.asarray(Image.open(tmp_path / "a.png").convert("RGB"))
+    for colour in made.reshape(-1, 3):
+        mean = pixels[(made == colour).all(2)].mean(0)
+        assert abs(mean - colour).max() <= 0.5

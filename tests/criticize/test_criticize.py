@@ -165,22 +165,16 @@ def test_a_tokenizer_file_that_holds_no_tokenizer_is_one_sentence(tmp_path, worl
     for held in ("{}", "[]", "{"):
         (tmp_path / "tokenizer.json").write_text(held)
         for option in ("model", "encoder"):
-            refuses(
-                f"^--{option} .*tokenizer.json .*; fetch the folder again$",
-                criticize,
-                world["real"],
-                world["true"],
-                **{option: tmp_path},
-            )
+            said = f"^--{option} .*tokenizer.json .*; fetch the folder again$"
+            refuses(said, criticize, world["real"], world["true"], **{option: tmp_path})
 
 
 def test_a_real_text_may_have_the_id_that_a_generated_one_is_given(tmp_path):
     for side, mark in (("real", "generated/"), ("made", "")):
         lines = [{"id": f"{mark}{i}", "text": f"Anna {side} {i}. She left."} for i in range(6)]
         (tmp_path / f"{side}.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    sides = tmp_path / "real.jsonl", tmp_path / "made.jsonl"
-    left = dict(criticize(*sides, model="none", encoder="none").left_out)
-    assert left["persons"].startswith("6 of 6")
+    made = criticize(*map(tmp_path.joinpath, ("real.jsonl", "made.jsonl")), model="none")
+    assert dict(made.left_out)["persons"].startswith("6 of 6")
 
 
 def test_texts_may_be_given_as_lists_and_what_is_no_text_is_set_aside(world):

@@ -214,9 +214,8 @@ def test_a_full_disk_is_one_sentence_and_the_next_run_writes_the_rest(ask, capsy
     with tarfile.open("offered/large.tgz", "w:gz") as archive:
         archive.add("content.txt")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (50_000, hard)
-    )  # no file beyond it: the disk of this process is full
+    # No file is longer: the disk of this process is full.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
         assert ask(*files) == 2
     finally:

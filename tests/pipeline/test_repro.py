@@ -154,10 +154,8 @@ def test_the_longest_way_to_the_end_starts_first(project):
     workers = InTurn(slots=1)
     started = run(workers)[2]
     assert set(workers.patience) == {0, repro.POLL}
-    assert started[:2] == [
-        "train@c",
-        "train@a",
-    ]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
+    # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
+    assert started[:2] == ["train@c", "train@a"]
 
 
 def test_new_stages_stand_in_the_order_of_the_plan_whichever_ends_first(tmp_path):

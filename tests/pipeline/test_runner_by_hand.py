@@ -55,13 +55,8 @@ def of_stages(needs, path="dvc.yaml"):
     ],
 )  # fmt: skip
 def test_urgency_is_the_longest_way_to_the_end_in_seconds(tmp_path, text, expected):
-    needs = {
-        "first": [],
-        "left": ["first"],
-        "right": ["first"],
-        "last": ["left", "right"],
-        "other": [],
-    }
+    needs = {"first": [], "left": ["first"], "right": ["first"]}
+    needs |= {"last": ["left", "right"], "other": []}
     folder = tmp_path / "scratch" / "repro"
     folder.mkdir(parents=True)
     (folder / "seconds.json").write_text(text)
@@ -105,11 +100,8 @@ def test_a_commands_options_have_the_defaults_of_its_help(monkeypatch):
         "scheduler_file": Path("f"), "gpu_patience": 7.0,
     }  # fmt: skip
     assert (repro.POLL, repro.REMINDER, workers.REMINDER) == (1.0, 60.0, 60.0)
-    assert (workers.GPU_PATIENCE, workers.SCHEDULER_PATIENCE, workers.CLOSING) == (
-        60.0,
-        600.0,
-        30.0,
-    )
+    assert (workers.GPU_PATIENCE, workers.SCHEDULER_PATIENCE) == (60.0, 600.0)
+    assert workers.CLOSING == 30.0
 
 
 @pytest.mark.parametrize(

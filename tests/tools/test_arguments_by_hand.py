@@ -91,7 +91,7 @@ def test_the_version_and_the_examples_of_commands_are_shown(capsys):
         (["critics", "--help"], "List all critics: what each asks, needs and costs."),
         (["export", "--help"], "Example: longform export harness tasks/ pairs.csv"),
         (["criticize", "--help"], "FILE.csv:COLUMN"),
-        (["verify", "--help"], "Example: longform verify texts.jsonl"),
+        (["verify", "--help"], "longform verify texts.jsonl"),
         (["verify", "--help"], "verdict (default: verified)"),
     ):
         with pytest.raises(SystemExit, match=r"^0$"):

@@ -33,14 +33,8 @@ def test_of_ten_documents_eight_train_one_validates_and_one_tests(documents, num
 
 
 def test_a_split_is_that_of_the_number_alone():
-    assert [corpus.split_of(i) for i in (0, 7, 8, 9, 10, 18)] == [
-        "train",
-        "train",
-        "validation",
-        "test",
-        "train",
-        "validation",
-    ]
+    splits = " ".join(corpus.split_of(i) for i in (0, 7, 8, 9, 10, 18))
+    assert splits == "train train validation test train validation"
     for wrong in ({"dev": 1}, {"train": -1}, -1, {}):
         refuses("allowed is a count or counts of", corpus.indices, wrong)
 
