@@ -121,13 +121,11 @@ def parameter(
         ge, gt, le, lt: its range.
         alias: how the parameter file spells it, where Python keeps the word for itself.
     """
-    notes = {"unit": unit, "source": source}
     sentences = [about, unit and f"Unit: {unit}.", source and f"Source: {source}."]
     return Field(
         default,
         alias=alias,
         description=" ".join(filter(None, sentences)),
-        json_schema_extra={name: note for name, note in notes.items() if note},
         ge=ge,
         gt=gt,
         le=le,
