@@ -165,11 +165,20 @@ def test_hirst_st_onge_equals_the_path_walked_by_hand(taxonomy, first, second, s
     assert matrix[0, -1] == matrix[-1, 0] == strength, why
 
 
+def net_of(glosses, *links):
+    row, n = tuple("abc"[: len(glosses)]), np.arange(len(glosses))
+    return Taxonomy(Lexicon(row, ("n",) * len(row), glosses, closed_links(links), row, n, n))
+
+
 def test_two_sideways_links_are_a_path_without_a_turn():
-    links = closed_links([(0, HORIZONTAL, 1), (1, HORIZONTAL, 2)])
-    senses = ("a", "b", "c"), np.arange(3), np.zeros(3, dtype=np.int64)
-    net = Taxonomy(Lexicon(("a", "b", "c"), ("n",) * 3, ("",) * 3, links, *senses))
-    assert HirstStOnge(net).synset_matrix([0, 2]).tolist() == [[16, 6], [6, 16]]
+    net = net_of(("",) * 3, (0, HORIZONTAL, 1), (1, HORIZONTAL, 2))
+    assert HirstStOnge(net).synset_matrix([0, 2])[0, 1] == 6
+
+
+def test_of_equal_phrases_the_first_synsets_earliest_counts():
+    """y y, x and y: 4 + 1 + 1; by the second's x y and y y it were 4 + 4."""
+    net = net_of(("yy yy xx yy", "xx yy yy yy"))
+    assert Lesk(net).synset_matrix([0, 1])[0, 1] == 6
 
 
 def all_allowed_paths(taxonomy, start):
