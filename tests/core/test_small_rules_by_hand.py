@@ -65,6 +65,8 @@ def test_a_substitution_without_its_partner_is_refused(tmp_path):
     path = tmp_path / "schemas.jsonl"
     path.write_text('{"substitution": "The cat ran.", "correctness": 1}\n')
     refuses("1 substitution; they come in pairs", sources.read_schemas, path)
+    path.write_text('{"substitution": "The cat ran.", "correctness": 2}\n' * 2)
+    refuses("correctness is 2, allowed are true and false", sources.read_schemas, path)
 
 
 def test_six_texts_are_enough_for_two_topics_and_five_are_not(monkeypatch):

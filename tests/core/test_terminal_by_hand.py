@@ -63,6 +63,7 @@ def test_a_copied_rater_repeats_an_earlier_one_in_very_many_texts():
     one, other = rng.normal(size=(2, MANY))
     ratings = np.stack([one, other, one, other, one], axis=1)
     assert _copied_raters(ratings) == [2, 3, 4]
+    assert _copied_raters(np.vstack([ratings, np.full((1, 5), np.nan)])) == [2, 3, 4]
     few = np.full(MANY, np.nan)
     few[1:] = one[1:]
     assert _copied_raters(np.stack([few, few, one, one], axis=1)) == [3]

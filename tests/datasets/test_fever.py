@@ -207,6 +207,8 @@ def test_contradictions_are_as_many_as_wanted_and_refuted_by_their_page(tmp_path
     monkeypatch.setattr(encyclopedia, "generator", stream)
     corpus = encyclopedia.claims(name="c", seed=1, raw=tmp_path, contradictions=5)
     assert opened == [(1, "c", "statements"), (1, "c", "contradictions")]
+    stated = encyclopedia.claims(name="c", seed=1, raw=tmp_path, statements=1)
+    assert stated.facts["claims"] == 1 + 2
     lines_of = pages_of(corpus.documents)
     changed = list(claims_of(corpus.documents))[1:]
     assert len(changed) == 5

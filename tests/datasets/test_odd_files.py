@@ -147,7 +147,7 @@ def test_chains_never_cross_documents_or_parts_of_a_conll_file(tmp_path):
         (same.replace("\n\n", "\n\n# newdoc id = b\n"), 0),
     ):
         path.write_text(content)
-        assert len(read_conll(path)) == pairs
+        assert len(read_conll(path)) == len(read_re_mentions(tmp_path)) == pairs
 
 
 def test_a_token_with_a_unicode_line_break_keeps_its_row(tmp_path):

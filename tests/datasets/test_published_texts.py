@@ -55,6 +55,7 @@ def test_a_marked_line_becomes_titled_sections_and_the_plain_form_too(tmp_path):
         ("abstract", "Town 0 is a town. It is small."), ("history", "It was founded."), ("geography", "It is flat."),
     ]  # fmt: skip
     assert marked.truth["sentences"].tolist() == [4] * 8 and marked.facts["dropped"] == {}
+    assert marked.facts["section_titles"] == {"abstract": 8, "history": 8, "geography": 8}
     lines = [
         " ".join(section.text for section in document.sections) for document in marked.documents
     ]
@@ -167,6 +168,8 @@ def test_cohans_splits_are_words_of_file_names_with_their_sections(tmp_path):
     )
     assert corpus.facts["lines"] == {"article": 7} and corpus.facts["table_11"]["train"] == 4
     refuses("no file matches", papers, raw=tmp_path, files="plos*")
+    (tmp_path / "plos_train.jsonl.gz").write_bytes(gzip.compress(records(paper("h"))))
+    assert len(papers(raw=tmp_path, files="plos*").documents) == 1
     refuses("infrequent title", papers, raw=tmp_path, filters={"min_tokens": 1})
     words = {"validation-00000-of-00001.txt": "validation", "arxiv-test.jsonl.gz": "test", "train.txt": "train",
              "vocab.txt": None, "training.txt": None}  # fmt: skip
@@ -178,6 +181,10 @@ def test_every_bad_line_has_a_named_outcome(tmp_path):
     bad = records(good, paper("b", abstract_text=[]), paper("c", section_names=["Introduction"]),
                   paper("d", section_names=None), paper("e", sections=None),
                   paper("f", section_names=[], sections=[]), [1, 2])  # fmt: skip
+    deep = "x"
+    for depth in range(1, 52):
+        deep = [deep]
+        assert scientific._joined(deep) == (None if depth > 50 else "x")
     path.write_bytes(bad + b"{not json\n\n\xff\xfe{}\n" + records(good)[:-30])
     corpus = papers(raw=path, shares={"train": 1.0})
     assert corpus.facts["lines"] == {
@@ -302,6 +309,7 @@ def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):
     assert corpus.truth["system"].tolist() == ["reference", "reference", "M1", "M2"]
     ids = ["article/reference-0", "article/reference-1", "article/M1", "article/M2"]
     assert [document.id for document in corpus.documents] == ids
+    assert [document.text for document in corpus.documents[:2]] == ["One.", "Two."]
     assert corpus.truth["cluster"].tolist() == ["article"] * 4
     assert corpus.facts == {
         "systems": ["M1", "M2"],

@@ -310,6 +310,7 @@ def test_items_of_files_are_numbered_from_one(tmp_path):
         ("s", [1, 2], ("(*;%bad%) > (*;%good%)",)),
         ("t", [1], ("(2;%bad%) > (2;%good%)",)),
     ]
+    assert {one.metric for one in named_suites.named_suites([path], metric="mean")} == {"mean"}
     chat = tmp_path / "c.txt"
     chat.write_text("1 a\tb\n2 c\td\n1 e\\nf\tg\n")
     turns = [("1", ["a", "b", "c", "d"]), ("2", ["e f", "g"])]

@@ -196,6 +196,7 @@ def test_a_lower_severity_strikes_a_subset_and_records_every_strike(told):
         <= counts["off_topic_sentence@1"]
         == 6
     )
+    assert len(damaged(told, documents=1).documents) == 1 + 6 * 2
     for name, value in (("documents", 3), ("documents", 0), ("severities", [0]), ("severities", []),
                         ("splitter", "")):  # fmt: skip
         refuses("fix|give", damaged, told, **{name: value})

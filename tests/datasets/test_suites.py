@@ -289,7 +289,7 @@ def test_of_many_uses_of_a_connective_those_that_the_seed_draws_are_read(raw):
 
 
 def test_dialogues_stories_and_statements_are_parsed_with_their_options(raw):
-    assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
+    assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][::3] == ("negative",) * 2
     assert [
         len(sources.read_persona_chat(raw / "dialogues.txt", drop_last=last))
         for last in (False, True)
@@ -368,6 +368,11 @@ def test_gap_rows_become_spans_and_labels_and_pairs_need_a_name_before(tmp_path)
         HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8"
     )
     refuses("gap.tsv:2", read_gap, path)  # its offsets miss its words
+    path.write_text(HEADER)
+    refuses("no item below the header", read_gap, path)
+    text = '"Ann" ran. We run.They left.'
+    path.write_text(f"{HEADER}d\t{text}\tThey\t18\tAnn\t1\tTRUE\tWe\t11\tFALSE\tx\n")
+    assert read_re_mentions(path) == []
 
 
 def test_arrau_markables_become_re_mentions(tmp_path):

@@ -50,7 +50,7 @@ def test_a_formula_is_one_line_or_none(tex, text):
     assert formulas.tex_text(tex) == text
 
 
-@pytest.mark.parametrize(("depth", "shown"), [(12, True), (30, False)])
+@pytest.mark.parametrize(("depth", "shown"), [(12, True), (13, False), (30, False)])
 def test_groups_nested_too_deeply_are_no_line_of_text(depth, shown):
     found = formulas.tex_text("x^{" * depth + "2" + "}" * depth)
     assert (found is not None) is shown
