@@ -134,3 +134,9 @@ def test_five_chains_are_started_and_the_best_is_kept():
     facts = fit(documents, seed=1, languages=2, sweeps=4, burn_in=1, optimise_every=2).facts
     assert len(facts["nats_per_word"]) == 5
     assert (facts["documents"], facts["empty_documents"], facts["sweeps"]) == (4, 1, 4)
+
+
+def test_equal_languages_start_as_the_first_and_none_impossible_is_drawn():
+    halves, alpha = np.full((2, 2), 0.5), np.ones(2)
+    assert assign(halves, alpha, np.full((1, 2), 0.5), (0, 1))[0].tolist() == [2, 0]
+    assert assign(np.array([[0.0, 1.0]]), alpha, np.zeros((1, 1)), (0, 1))[0].tolist() == [0, 1]
