@@ -82,7 +82,7 @@ def test_probabilities_of_all_chains_of_a_length_sum_to_one():
     matrix = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8]])
     critic = MarkovCritic(("x", "y", "z"), matrix, begin="x")
     every = [Chain(str(i), "test", z) for i, z in enumerate(itertools.product("xyz", repeat=3))]
-    assert MarkovCritic(("a",), np.array([[1 + 9e-7]])).names == ("a",)  # but for rounding
+    assert MarkovCritic(("a",), np.array([[1 + 9e-7]])).names == ("a",)
     assert np.exp(critic.sufficient_statistics(every).column("logprob")).sum() == pytest.approx(
         1.0, abs=1e-12
     )

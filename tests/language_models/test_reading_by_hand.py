@@ -175,7 +175,7 @@ def test_n_grams_are_counted_by_hand_past_a_row_without_tokens():
     assert tables.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_array_equal(tables[name], values, strict=True)
-    # Below the highest order the pair that opens the row counts too: 1 0 beside 0 1.
+    # The pair that opens a row counts too: 1 0 beside 0 1.
     assert ngram._count([[1, 0, 1]], 2, 3)["keys_2"].tolist() == [1, 2]
     # Counts 1, 1 and 2: the discount is 2 / (2 + 2 x 1); after 0 stand 3 pairs of 2 kinds.
     shares, weights = ngram._discounted(np.array([0, 0, 1]), np.array([1, 2, 1]))

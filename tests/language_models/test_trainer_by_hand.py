@@ -80,6 +80,11 @@ def test_shards_are_for_gpus_and_strategies_that_lightning_has(told, monkeypatch
     assert schedule.Launch(3, 4).world == 12
     monkeypatch.setattr(schedule, "chosen_device", lambda: torch.device("cuda"))
     assert schedule.Launch(1, 1, "fsdp_cpu_offload")._strategy(None) == "fsdp_cpu_offload"
+    monkeypatch.setattr(schedule, "FSDPStrategy", dict)
+    module = torch.nn.Linear(1, 1)
+    module.network = SimpleNamespace(_no_split_modules=["Linear"])
+    schedule.Launch(2, 1, "fsdp").trainer(module)
+    assert told["strategy"] == {"auto_wrap_policy": {torch.nn.Linear}, "state_dict_type": "full"}
 
 
 def test_every_step_has_its_own_seed_whatever_the_process(monkeypatch):
@@ -92,7 +97,7 @@ def test_every_step_has_its_own_seed_whatever_the_process(monkeypatch):
     assert torch.equal(drawn, torch.rand(3))
     seeds = []
     monkeypatch.setattr(torch, "manual_seed", seeds.append)
-    for kind, count in (("cpu", 0), ("cuda", 1)):  # the processor's own generator wakes no device
+    for kind, count in (("cpu", 0), ("cuda", 1)):
         module.device = torch.device(kind)
         Steps(7, 1.0).on_train_batch_start(trainer, module, None, 2)
         assert seeds == [derived_seed(7, "step", 25)] * count
