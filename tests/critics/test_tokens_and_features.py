@@ -17,7 +17,7 @@ from longform.critics.neural_ranker import train
 from longform.critics.perplexity import read as token_predictions
 from longform.critics.perplexity.score import Perplexity, ratio, units_from_predictions
 from longform.critics.repetition import score as repetition
-from longform.critics.repetition.score import DistinctGrams, GramProportion
+from longform.critics.repetition.score import DistinctGrams, GramProportion, Repetition
 from longform.documents import Document, Predictions, Section
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
@@ -462,3 +462,14 @@ def test_every_token_of_a_long_document_is_taught_once_and_its_end_too(model, co
     taught = [int(label) for row in labels for label in row if label != -100]
     assert taught == whole[1:] and taught[-1] == tokenizer.eos_token_id
     assert batch["input_ids"].shape[1] <= context
+
+
+def test_a_repeated_word_is_counted_and_shown_in_its_sentence():
+    texts = [Document(name, "test", (Section(None, text),))
+             for name, text in (("a", "The cat. The dog ran."), ("b", ""))]  # fmt: skip
+    for critic, rows in ((Repetition(n=1), [[1, 5, 0], [0, 0, 1]]),
+                         (DistinctGrams(n=1), [[4, 1, 0], [0, 1, 0]])):  # fmt: skip
+        units = critic.read_texts(texts)
+        assert critic.sufficient_statistics(units).values.tolist() == rows
+        spans = critic.spans(texts[0], units[0], critic.part_values(units)[0])
+        assert spans == [(0, 8)] * 2 + [(9, 21)] * 3
