@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from longform.datasets.settings import FileDataset, NativeSuites
 from longform.datasets.test_suites import native
 from longform.documents import Corpus
 from tests.refusals import refuses
@@ -285,3 +286,13 @@ def test_dialogues_are_generated_tables_or_persona_chat(name, kind, monkeypatch,
     monkeypatch.setattr(native.readers, "read_generated_dialogues", lambda path: "generated")
     monkeypatch.setattr(native.readers, "read_persona_chat", lambda path, drop: f"persona {drop}")
     assert native._dialogues(tmp_path / name, True) == kind
+
+
+def test_kinds_of_sources_are_told_in_their_order():
+    with pytest.raises(ValueError, match=r"got 'x', allowed are \['stories', 'dialogues', 'schem"):
+        NativeSuites(sources={"x": "a"})
+
+
+def test_a_dataset_that_loads_nothing_says_so(tmp_path):
+    with pytest.raises(NotImplementedError):
+        FileDataset().load(tmp_path, name="n", seed=0, scratch=tmp_path, beside=None)
