@@ -389,7 +389,10 @@ def _rounded_f1(counts: Any) -> float:
 
 
 def show(result: dict[str, Any], treebanks: Sequence[str]) -> None:
-    """One line a splitter, best first."""
+    """Print a line for each splitter, the best first: F1 by treebank, over all, and of ends.
+
+    A splitter whose package is missing has what it is, ``what``, in place of scores.
+    """
     columns = [*treebanks, "pooled", "of ends", "M char/s"]
     heads = "".join(f"{column[-10:]:>11}" for column in columns)
     print(f"{'F1 of sentences':<18}{heads}")

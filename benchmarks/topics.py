@@ -275,7 +275,10 @@ def speed_ratio(programs: list[Result]) -> float | None:
 
 
 def show(result: dict[str, Any]) -> None:
-    """Print the result's numbers in lines of text."""
+    """Print for each number of topics M the seconds and ELBO of each program.
+
+    The floor is the time that the arithmetic of one iteration takes at least.
+    """
     for block in result["runs"]:
         print(f"M = {block['topics']}   floor {block['floor']['seconds']:.4f} s per iteration")
         for row in block["programs"]:

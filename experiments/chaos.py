@@ -185,7 +185,11 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Write the record; the exit status is 1 when a file differs or a stage is not up to date."""
+    """Kill and resume a study, print what was found, and write it where ``--write`` says.
+
+    Returns:
+        The exit status: 1 when a file differs from the undisturbed run's or a stage is stale.
+    """
     options = arguments().parse_args()
     study = Study(options.scale, tuple(options.stages), options.workers)
     work = Path(tempfile.mkdtemp(prefix="chaos-"))

@@ -137,7 +137,10 @@ def pages(folder: Path) -> Iterator[Page]:
 
 
 def templates(text: str) -> list[tuple[int, int]]:
-    """Half-open character ranges of the outermost templates: pairs of double braces, not nested."""
+    """Half-open character ranges of wikitext's ``{{...}}`` that stand inside no other.
+
+    After braces that are never closed no range is found.
+    """
     spans, opened = [], []
     for brace in re.finditer(r"\{\{|\}\}", text):
         if brace[0] == "{{":

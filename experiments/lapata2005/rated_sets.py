@@ -221,7 +221,7 @@ def _interval(
 
 
 def rows_of(rated: RatedSet, values: Values, lengths: Values) -> list[Row]:
-    """A row of the table for each critic that scores enough texts of enough sources."""
+    """A row for each critic that scores enough texts; none where the set has too few sources."""
     columns = np.column_stack(list(lengths.values()))
     num_sources = len(np.unique(rated.source))
     rows = []

@@ -136,14 +136,14 @@ def accuracies(
         column: the field that names a column.
         rows: fields whose labels name a row.
     """
-    # 1. Ours, with the printed numbers beside them.
+    # 1. Our cells; each has the printed number that it is compared with.
     critics = list(inputs.expected.labels("critic"))
     records = inputs.select({"critic": critics, "variant": ANY}, where, inputs.where)
     cells = inputs.crossed(records, table=inputs.name, rows=tuple(rows), column=column, factor=100)
 
-    # 2. Printed numbers alone.
+    # 2. Printed numbers that no record of ours stands beside, as rows of their own.
     def names_in_table(number: Printed) -> tuple[str, str] | None:
-        """Row and column of a printed number; None for numbers on training texts."""
+        """Row and column of a printed number; None for other splits than test."""
         row, split, name = number.path
         if split != "test":
             return None

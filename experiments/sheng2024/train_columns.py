@@ -122,7 +122,11 @@ def over_texts(record: Record) -> tuple[float, float]:
 
 
 def by_key(records: Sequence[Record]) -> dict[Key, dict[str, Record]]:
-    """Records of accuracies by key, then by head of the encoder; "" is the mean over heads."""
+    """Records of accuracies by (metric, critic, task or else system), then by training.
+
+    A variant that ends in a digit names one training of the encoder's head, ``<recipe>_<number>``;
+    any other is the mean over trainings and stands under "". The variant "matched" is left out.
+    """
     groups: dict[Key, dict[str, Record]] = {}
     for record in records:
         if record.metric in ACCURACIES and record.variant != "matched":

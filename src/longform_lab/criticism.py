@@ -109,13 +109,21 @@ def read(experiment: Experiment, study: str, critic: str) -> None:
 
 
 def _files(experiment: Experiment, study: str, entry: Entry) -> dict[System, Path]:
-    """The file for each system that an entry is about, as a path below the critic's folder."""
+    """The array file of each system, as a path below the folder of the critic's predictions.
+
+    Args:
+        experiment: its corpora and systems.
+        study: the study.
+        entry: of the critic's predictions. Its ``placed.of`` says whose texts were read, and its
+            ``placed.corpora`` of which corpora (None: all that the critic reads).
+    """
     corpora = entry.placed.corpora
     if corpora is None:
         corpora = experiment.corpora_of(study, entry.critic)
     stored = f"{entry.placed.stored_as or entry.name}.npz"
     files = {}
     for corpus in corpora:
+        # A system without a model stands for the corpus' own texts.
         systems = [System(study, corpus), *experiment.systems(study, corpus)]
         for system in systems_of(experiment, entry.placed.of, systems):
             files[system] = Path(system.corpus, system.folder, stored)

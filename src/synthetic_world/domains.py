@@ -22,7 +22,7 @@ from synthetic_world.grammar import Frame, Style, compile_frame, compile_style
 from synthetic_world.lexicon import Vocabulary, vocabulary
 from synthetic_world.mentions import MentionProcess
 
-# Reached with probability below 1e-9 in every domain; a longer chain is a mistake in the table.
+# Reached with probability below 1e-9 in every domain; a longer chain is cut.
 MAX_SECTIONS = 40
 
 

@@ -105,7 +105,14 @@ def _phrases(tables: Mapping[str, Sequence[str]], draws: Draws) -> dict[str, lis
 def _in_order(
     phrases: Mapping[str, Sequence[str]], spelling: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """English words of a clause in the order of a language, articles before nouns."""
+    """English words of a clause in the word order of a language, to be translated one by one.
+
+    "the" opens each phrase but the verb.
+
+    Args:
+        phrases: words of each part of the clause, adjectives before their noun.
+        spelling: the language's table, of which ``order`` (of parts) and ``adjectives`` are used.
+    """
     words: list[str] = []
     for part in spelling["order"]:
         phrase = list(phrases[part])

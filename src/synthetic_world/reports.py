@@ -76,9 +76,15 @@ def write_report(seed: int, index: int) -> Report:
 
 
 def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
-    """Subjects, verb, objects, then each other entity behind a preposition; no other noun.
+    """A sentence: subjects, verb, objects, then each other entity after a preposition.
 
-    ``row`` is each entity's role, an index of ``ROLES``; the last one is absence.
+    It has no other noun, so that an entity grid of it is ``row``. Where nobody has a part, a stock
+    sentence without nouns is drawn.
+
+    Args:
+        row: each entity's role, an index of ``ROLES``: subject, object, other, absent.
+        entities: nouns, in lower case.
+        draws: chooses words.
     """
     by_role: tuple[list[str], ...] = ([], [], [], [])
     for entity, role in zip(entities, row, strict=True):

@@ -84,7 +84,10 @@ POSITIVE, NEUTRAL, NEGATIVE = "positive", "neutral", "negative"
 
 
 def _values(name: str, attribute: Mapping[str, Any]) -> tuple[str, ...]:
-    """Values of an attribute: words, or ``topic/kind`` for the words of a kind."""
+    """Values of an attribute; foods are in the plural.
+
+    Each is given as a word, or as ``topic/kind`` for all words of a kind in the table "everyday".
+    """
     values: list[str] = []
     for entry in attribute["values"].split():
         topic, _, kind = entry.partition("/")

@@ -156,12 +156,12 @@ def _counterparts(lengths: Lengths, documents: Sequence[Document], other: Length
     Returns:
         Lengths of the other side in the order of ``documents``, int64 (texts,).
     """
-    # 1. Order by length, then by a hash of the words.
+    # 1. Order by length; a hash of the text decides ties, so that the order of the file does not.
     digests = []
     for document in documents:
         digests.append(hashlib.blake2b(document.text.encode(), digest_size=8).digest())
     order = sorted(range(len(lengths)), key=lambda row: (lengths[row], digests[row]))
-    # 2. The quantile at the middle of each text's place in this order picks a text of the other.
+    # 2. The text at place k of n (from 0) gets the other side's length at quantile (k + 0.5) / n.
     quantiles = np.empty(len(lengths))
     quantiles[order] = (np.arange(len(lengths)) + 0.5) / len(lengths)
     ranks = np.floor(quantiles * len(other)).astype(np.int64)

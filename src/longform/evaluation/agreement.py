@@ -226,16 +226,17 @@ def clustered_interval(
     rng: np.random.Generator,
     resamples: int = 1000,
 ) -> tuple[float, float]:
-    """95 % percentile interval of a correlation over whole clusters.
+    """95 % percentile interval of a correlation; its resamples draw whole clusters.
 
     Args:
         kind, x, y: as for :func:`correlate`.
-        clusters: cluster (a source text) of each pair, as pairs of one are not independent.
+        clusters: cluster of each pair, also of incomplete ones. Pairs of one cluster, such as
+            summaries of one text, are not independent.
         rng: random generator of the resamples.
         resamples: number of resamples.
 
     Raises:
-        InputError: sides of different length, or a pair without a cluster.
+        InputError: ``x`` and ``y`` of different length, or a pair without a cluster.
     """
     (x, y), is_complete = _complete(kind, x, y)
     _check_clusters(clusters, is_complete)

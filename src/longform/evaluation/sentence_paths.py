@@ -199,19 +199,20 @@ def _course(critic: BBScore, units: Sequence[Any], task: ShuffleTask) -> dict[st
 
 
 def best_variance(*, train: Predictions, texts: Predictions) -> list[Record]:
-    """The estimated variance against the best one of a sweep, chosen on other documents (Figure 9).
+    """BBScore with its estimated variance against BBScore with the best of a sweep (Figure 9).
+
+    The best variance has the largest area under the ROC curve on the training documents.
 
     Args:
-        train: sentence paths; on the documents of split train the variance is estimated, and of
-            the sweep that with the largest area is chosen.
-        texts: sentence paths, on whose documents of split test both are judged.
+        train: sentence paths; those of split train estimate the variance and choose the best.
+        texts: sentence paths; on those of split test the two variances are compared.
 
     Returns:
-        For each block task a record ``area`` of the chosen variance, and ``area_difference``, what
-        is lost by the estimate, both of variant ``best_variance``.
+        For each block task, both of variant ``best_variance``, a record ``area`` of the best
+        variance, and ``area_difference``, its area less that of the estimate.
 
     Raises:
-        InputError: no training document has a permutation of a task.
+        InputError: no training document has a shuffle of a task that differs from it.
     """
     training = _split(train, "train")
     tested = _split(texts, "test")
@@ -231,7 +232,7 @@ def best_variance(*, train: Predictions, texts: Predictions) -> list[Record]:
         # of several best variances, the nearest to the estimate
         variance = float(best[np.abs(np.log(best / critic.sigma2)).argmin()])
         chosen = replace(critic, sigma2=variance)
-        # 2. Judge on the others.
+        # 2. Judge both variances on the test documents.
         names = ("best variance", task.name)
         fields = {"critic": "bbscore", "variant": "best_variance", "task": task.name}
         of_chosen, of_estimate = [

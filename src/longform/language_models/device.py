@@ -10,9 +10,9 @@ the processor. It changes no result beyond rounding. ``LONGFORM_PRECISION`` is o
 - ``tf32``: products of float32 matrices with 10 bits of mantissa, on GPUs that have them. Sampled
   documents stay the same bytes, since the float64 passes decide what is not certain
   (:mod:`longform.decoding.exact_sampling`); they decide more often;
-- ``bfloat16``: networks that are only read with have bfloat16 weights, and float32 products
-  elsewhere are as in ``tf32``. Log-probabilities then have two or three digits. What a training
-  multiplies in is its schedule's ``precision``.
+- ``bfloat16``: networks that are not trained have bfloat16 weights, and float32 products elsewhere
+  are as in ``tf32``. Log-probabilities then have two or three digits. A training has the
+  ``precision`` of its schedule.
 """
 
 import os

@@ -111,7 +111,7 @@ class AutoregressiveTranslator(Translator):
         self.register_buffer("positions", positions, persistent=False)
 
     def next_scores(self, memory: Tensor, source: Tensor, target: Tensor) -> Tensor:
-        """Logits of the token after each of the target's.
+        """For each target position, logits of the next token.
 
         Args:
             memory: states of the source, (sentences, source tokens, width).

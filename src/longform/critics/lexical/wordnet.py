@@ -61,11 +61,11 @@ NO_WORDS = np.zeros(0, dtype=np.int64)
 
 
 def compounds(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether a word of one synset is a compound or phrase that holds a word of the other.
+    """Whether a word of one synset is a compound or phrase that contains a word of the other.
 
     Args:
-        first, second: the words of each synset; parts of a compound stand between blanks or
-            hyphens.
+        first, second: the words of each synset; parts of a compound are separated by blanks
+            or hyphens.
     """
     for first_word, second_word in product(first, second):
         first_parts = first_word.replace("-", " ").split()

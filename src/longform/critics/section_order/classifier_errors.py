@@ -248,10 +248,13 @@ class CorrectedTitleCritic(SectionOrder):
         return counts + PSEUDO_SECTIONS * profile
 
     def _with_channel(self, rows: np.ndarray) -> Self:
-        """The critic with a channel, in which begin and end are never misread.
+        """The critic with other probabilities of misreading a title (a noisy channel).
+
+        Begin and end are never misread.
 
         Args:
-            rows: of the titles of the confusion matrix, (titles, titles), each sums to one.
+            rows: probability of each read title (column) given the true one (row), for the titles
+                of the confusion matrix, (titles, titles); each row sums to one.
         """
         indices = self.rows_of(self.confusion_names)
         channel = np.eye(len(self.names))

@@ -117,9 +117,10 @@ class SectionOrder(
 
         Returns:
             ``transitions``: earlier and later title, count and probability; ``likeliest``: each
-            title's likeliest successor; ``worst``: the least probable articles; ``repeating``: the
-            most probable ones that improbably repeat a title; ``validation``: delta and Latent PPL
-            of each candidate; ``exact_latent_ppl``.
+            title's likeliest successor; ``worst``: the ``NUM_WORST`` least probable
+            articles; ``repeating``: of the articles in which a title is repeated by an improbable
+            transition, the ``NUM_WORST`` that are most probable as a whole; ``validation``: each
+            candidate for the smoothing constant delta with its Latent PPL; ``exact_latent_ppl``.
         """
         ranked = self._least_probable_first(units)
         repeating = []
