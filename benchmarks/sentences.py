@@ -391,7 +391,7 @@ def _rounded_f1(counts: Any) -> float:
 def show(result: dict[str, Any], treebanks: Sequence[str]) -> None:
     """Print a line for each splitter, the best first: F1 by treebank, over all, and of ends.
 
-    A splitter whose package is missing has what it is, ``what``, in place of scores.
+    A splitter whose package is missing has a sentence that says so in place of scores.
     """
     columns = [*treebanks, "pooled", "of ends", "M char/s"]
     heads = "".join(f"{column[-10:]:>11}" for column in columns)
