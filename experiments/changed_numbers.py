@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from longform.files.artefacts import atomic_write, read_yaml
@@ -26,6 +27,8 @@ PAGE = ROOT / "docs" / "changed_numbers.md"
 BEFORE = "a5734e11"  # the last commit before the corrections
 IDENTITY = list(NAMES[: NAMES.index("seed") + 1])
 FIELDS = ("value", "low", "high", "difference", "p_value")
+DIGITS = 1e-8  # records of scales have nine digits
+RUN_AGAIN = ("sizes", "slide_by_one", "three_seeds")  # their records are a new run's
 # Why a claim's verdict changed, where the rule or the instrument did and not a number.
 REASONS = {
     "mentions_above_data_at_every_size": "one size showed every size; now a ladder of sizes does",
@@ -117,17 +120,25 @@ def changes_by_field(
     after = pd.DataFrame(new, columns=NAMES)
     pairs = before.merge(after, on=IDENTITY, suffixes=("", " now"))
     counts = {}
+    # A difference is as exact as the numbers that it is of.
+    size = pairs["value"].astype(float).abs().replace(np.inf, np.nan).fillna(0.0).clip(lower=1.0)
     for name in FIELDS:
         was, is_now = pairs[name], pairs[f"{name} now"]
-        both_absent = was.isna() & is_now.isna()
-        differs = was.ne(is_now) & ~both_absent
-        counts[name] = int(differs.sum())
+        equal = np.isclose(
+            was.astype(float), is_now.astype(float), 0.0, DIGITS * size, equal_nan=True
+        )
+        counts[name] = int((~equal).sum())
     return counts
 
 
 def changed_files(commit: str) -> Iterator[list[str]]:
-    """Yield a row for each file of records that changed, with the number of records by field."""
+    """Yield a row for each file of records that changed, with the number of records by field.
+
+    Scales that were run again are left out.
+    """
     for scale in scales(RECORDS):
+        if scale in RUN_AGAIN:
+            continue
         files = raw_scale_records(ROOT / "experiments" / "scales" / scale / RECORDS)
         for name in sorted(files):
             old = text_at(commit, f"experiments/scales/{scale}/data/scores/{name}.json")
@@ -172,7 +183,8 @@ def page(commit: str) -> str:
         "## Verdicts",
         table(("where", "claim", "before", "after", "why"), list(changed_verdicts(commit))),
         "## Records, corrected from what they hold",
-        "Records whose number changed, by field; no value did.",
+        "Records whose number changed, by field; no value did. Run again on corrected code, and"
+        f" not listed: {', '.join(f'`{scale}`' for scale in RUN_AGAIN)}.",
         table(("file", *FIELDS), list(changed_files(commit))),
         "## Superseded",
         "No record corrects these; they stay, with a note, until a run of the scale makes them"

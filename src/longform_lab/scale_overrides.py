@@ -8,6 +8,8 @@ another ``kind``, is replaced. Beside overrides a scale may have these keys:
 - ``files``: overrides of other YAML files than ``params.yaml``, by path;
 - ``targets``: the stages that the scale is about; all stages where it names none;
 - ``articles``: how many generated articles of each system are copied with the results;
+- ``pictures``: the exhibits whose pictures are copied; those of others that the default run draws
+  too are left to it; all are copied where there is no list;
 - ``claims``: the name by which claims say why they cannot be tested there (the root's own is
   ``default``).
 """
@@ -25,8 +27,10 @@ EXTENDS = "extends"
 WITHOUT = "without"
 FILES = "files"
 ARTICLES = "articles"
+PICTURES = "pictures"
 CLAIMS = "claims"
-KEYS_OF_A_SCALE = (TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES, CLAIMS)  # these are no overrides
+# These are no overrides.
+KEYS_OF_A_SCALE = (TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES, PICTURES, CLAIMS)
 
 PARAMS = "params.yaml"
 PIPELINE = "dvc.yaml"

@@ -6,7 +6,8 @@ does ``xzcat``. A run changes nearly every line, so plain text would show no mor
 A line is a record. ``scores`` names the score file that it stood in (``articles/section_order``),
 then come the fields of :class:`longform.results.Record`; an empty cell is a field's default.
 ``details`` is JSON and keeps only what claims and ledgers follow from (:data:`KEPT`,
-:data:`KEPT_OF_METRIC`). History keeps the rest (``experiments/restore.py``).
+:data:`KEPT_OF_METRIC`). History keeps the rest (``experiments/restore.py``). Numbers have nine
+digits, as in ``claims.csv``.
 """
 
 import csv
@@ -25,6 +26,7 @@ from longform.results import COUNTS, NAMES, NUMBERS, TRUTHS, Record, Results, fa
 FILE = "records.csv.xz"
 SCORES = "scores"
 DETAILS = "details"
+DIFFERENCE = "difference"
 COLUMNS = (SCORES, *NAMES)
 KEPT = (  # the names of details that are kept of every metric
     "trainings",
@@ -54,13 +56,13 @@ Raw = dict[str, Any]  # a record as JSON has it: fields that differ from their d
 def kept_details(record: Mapping[str, Any]) -> Raw:
     """The details of a stored record that git keeps.
 
-    Probabilities of transitions are rounded to three digits.
+    Probabilities of transitions are rounded to three digits, other numbers to nine.
     """
     names = (*KEPT, *KEPT_OF_METRIC.get(record["metric"], ()))
     details = {}
     for name, value in record.get(DETAILS, {}).items():
         if name in names:
-            details[name] = value
+            details[name] = _rounded(value)
     if TRANSITIONS in details:
         rows = []
         for previous, title, count, probability in details[TRANSITIONS]:
@@ -94,14 +96,31 @@ def packed(content: bytes) -> bytes:
 
 def _cells(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the cells of a stored record, in the order of ``NAMES``."""
+    value, reference = _rounded(record.get("value")), _rounded(record.get("reference"))
+    if value is not None and reference is not None:
+        record = {**record, DIFFERENCE: float(value) - float(reference)}
     for name in NAMES:
         value = record.get(name)
-        if name == DETAILS:
+        if name == DIFFERENCE and value is not None:
+            # That of the rounded numbers, nearly all its digits kept: ``Record`` compares them.
+            yield str(float(f"{float(value):.12g}"))
+        elif name == DETAILS:
             yield _details_cell(kept_details(record))
         elif isinstance(value, bool):
             yield str(value).lower()
         else:
-            yield "" if value is None else str(value)
+            yield "" if value is None else str(_rounded(value))
+
+
+def _rounded(value: Any) -> Any:
+    """A value of JSON whose numbers, at any depth, have nine significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, list):
+        return [_rounded(entry) for entry in value]
+    if isinstance(value, dict):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    return value
 
 
 def _details_cell(details: Raw) -> str:

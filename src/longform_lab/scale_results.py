@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from longform.documents import Document
@@ -18,7 +18,7 @@ from longform.files.artefacts import atomic_write, read_documents
 from longform.files.opening import rows
 from longform.text.rendering import render
 from longform_lab.reporting.verdicts import ABSENT
-from longform_lab.scale_overrides import ARTICLES, key_of_scale
+from longform_lab.scale_overrides import ARTICLES, PICTURES, key_of_scale
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import packed, write_scale_records
 
@@ -27,6 +27,8 @@ LEDGER = "ledger"
 SHOWN = (".md", ".html", ".png")  # files of a table or figure that stand beside its CSV
 # The page of a table or figure whose files stand in git already.
 SAME_FILES = re.compile(r"The same files as \[(.+?)\]\((.+?)\) at commit (\w+)\.")
+# The last line of a page with one sheet for each system, whose others lie in folders of their own.
+OTHER_SHEETS = re.compile(r"\nHere: [^\n]+\. Also: [^\n]+\.\n\Z")
 
 Content = tuple[tuple[str, bytes], ...]  # names and bytes of files
 
@@ -45,6 +47,9 @@ def copy_results(name: str, root: Path, folder: Path) -> None:
     if (folder / "data" / "scores").is_dir():
         write_scale_records(folder / "data" / "scores", home / RECORDS)
     copy_exhibits(root, folder / FIGURES, home / FIGURES)
+    pictures = key_of_scale(name, root, PICTURES, None)
+    if pictures is not None:
+        leave_pictures_to_the_default_run(root, home / FIGURES, pictures)
     count = key_of_scale(name, root, ARTICLES, 0)
     if count:
         _copy_articles(folder / "data" / "generations", home / ARTICLES, count)
@@ -73,7 +78,8 @@ def copy_exhibits(root: Path, source: Path, home: Path) -> None:
 
     An exhibit whose files another run has in git already becomes a line with a link there. An
     exhibit without a Markdown page (files for another program) is left out, and so are files that
-    no page shows; a command makes them.
+    no page shows; a command makes them. Of an exhibit with one sheet for each system the first
+    system's is copied.
 
     Args:
         root: the repository.
@@ -92,7 +98,7 @@ def copy_exhibits(root: Path, source: Path, home: Path) -> None:
             continue
         # 2. Else the files that a reader opens.
         for file in _shown_files(page.parent):
-            shutil.copyfile(file, target / file.name)
+            (target / file.name).write_bytes(_shown_bytes(file))
         drop_pictures_of_html(target)
         # 3. Of the ledger what the run measured, packed.
         if (target / "ledger.csv").is_file():
@@ -109,6 +115,35 @@ def drop_pictures_of_html(folder: Path) -> None:
             text = page.read_text(encoding="utf-8")
             shown = f"![{drawing.stem}]({drawing.stem}.png)\n\n"
             page.write_text(text.replace(shown, ""), encoding="utf-8")
+
+
+def leave_pictures_to_the_default_run(root: Path, home: Path, kept: Collection[str]) -> None:
+    """Remove pictures and further pages of exhibits that the default run has in git too.
+
+    Links to them lead to those of the default run, which look alike; a line says so.
+
+    Args:
+        root: the repository.
+        home: a scale's folder of exhibits.
+        kept: names of exhibits whose files all stay.
+    """
+    command = f"make scale SCALE={home.parent.name}"
+    for page in _exhibit_pages(home.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        twin = root / FIGURES / page.parent.relative_to(home)
+        if page.stem in kept or not (twin / page.name).is_file() or SAME_FILES.search(text):
+            continue
+        for file in _shown_files(page.parent):
+            if file == page or file.suffix not in SHOWN:
+                continue
+            file.unlink()
+            # The line that showed the file: to the default run's, or nothing where it has none.
+            line = ""
+            if (twin / file.name).is_file():
+                link = os.path.relpath(twin / file.name, page.parent)
+                line = f"Like [{file.name} of the default run]({link}); `{command}` makes it.\n\n"
+            text = re.sub(rf"!?\[[^]\n]*\]\({re.escape(file.name)}\)\n\n?", line, text)
+        page.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 
 def _pages_by_content(root: Path, home: Path) -> dict[Content, Path]:
@@ -202,7 +237,14 @@ def _shown_files(folder: Path) -> list[Path]:
 
 def _content(folder: Path) -> Content:
     """Names and bytes of the files that are shown, to find equal ones."""
-    return tuple((path.name, path.read_bytes()) for path in _shown_files(folder))
+    return tuple((path.name, _shown_bytes(path)) for path in _shown_files(folder))
+
+
+def _shown_bytes(path: Path) -> bytes:
+    """A file as git keeps it: of a page no links to other systems' sheets, which stay outside."""
+    if path.suffix != ".md":
+        return path.read_bytes()
+    return OTHER_SHEETS.sub("", path.read_text(encoding="utf-8")).encode()
 
 
 def run_command(folder: Path, command: list[str]) -> str:

@@ -19,13 +19,19 @@ from longform_lab.scale_results import (
     drop_pictures_of_html,
     drop_unmeasured,
     drop_unmeasured_claims,
+    leave_pictures_to_the_default_run,
     pack,
 )
 from tests.refusals import refuses
 
 SCORE = {"critic": "c", "metric": "latent_ppl", "titles": True, "seed": 0, "value": 0.1, "reference": 0.25,
          "difference": -0.15, "paired": False, "units": 30, "task": "a, \"b\"\nc"}  # fmt: skip
-DETAILS = {"spread": 0.5, "totals": {"correct": 3.0}, "transitions": [["a", "b", 2.0, 0.123456]]}
+DETAILS = {
+    "spread": 0.1234567894,
+    "pairs": {"a": [2.00000000004]},
+    "totals": {"correct": 3.0},
+    "transitions": [["a", "b", 2.0, 0.123456]],
+}
 FLAT = {"critic": "d", "metric": "distance", "value": float("inf")}
 
 
@@ -45,7 +51,7 @@ def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
     packed = tmp_path / "records.csv.xz"
     write_scale_records(scores(tmp_path / "scores"), packed)
     assert b"\r" not in lzma.decompress(packed.read_bytes())
-    kept = {"spread": 0.5, "transitions": [["a", "b", 2, 0.123]]}
+    kept = {"spread": 0.123456789, "pairs": {"a": [2.0]}, "transitions": [["a", "b", 2, 0.123]]}
     assert raw_scale_records(packed) == {
         "articles/one": [{**SCORE, "details": kept}],
         "suites/two": [FLAT],
@@ -137,6 +143,39 @@ def test_a_scale_keeps_what_pages_show_and_no_second_copy(repository):
     assert (
         home / "paper" / "same" / link
     ).resolve() == repository / "paper_figures" / "paper" / "same" / "same.md"
+
+
+def test_a_link_to_another_systems_sheet_is_no_difference_and_not_kept(repository):
+    run, home = repository / "run", repository / "experiments" / "scales" / "s" / "paper_figures"
+    exhibit(repository / "paper_figures", "same", same__md="**T**\n")
+    also = "\nHere: A. Also: [B (LM2)](b/same.md), [C](c/same.md).\n"
+    exhibit(run, "same", same__md=f"**T**\n{also}")
+    exhibit(run, "new", new__md=f"**N**\nHere: no end. Also: this\n{also}")
+    copy_exhibits(repository, run, home)
+    assert (home / "paper" / "same" / "same.md").read_text().startswith("The same files as [same")
+    new = (home / "paper" / "new" / "new.md").read_text()
+    assert new == "**N**\nHere: no end. Also: this\n"
+
+
+def test_pictures_that_are_not_named_are_left_to_the_default_run(repository):
+    home = repository / "experiments" / "scales" / "s" / "paper_figures"
+    for name in ("left", "kept"):
+        exhibit(repository / "paper_figures", name, **{f"{name}__md": "", f"{name}__png": "old"})
+    left = "![left](left.png)\n\n**T**\n\n[More](more.md)\n\n[Most](most.md)\n"
+    more = {"left__png": "new", "more__md": "m", "most__md": "m", "left__csv": "1"}
+    exhibit(home, "left", left__md=left, **more)
+    for name in ("kept", "own"):
+        exhibit(home, name, **{f"{name}__md": f"![p]({name}.png)\n", f"{name}__png": "new"})
+    leave_pictures_to_the_default_run(repository, home, ["kept"])
+    assert names(home) == {
+        *("paper/left/left.md", "paper/left/left.csv"),
+        *("paper/kept/kept.md", "paper/kept/kept.png", "paper/own/own.md", "paper/own/own.png"),
+    }
+    link = "../../../../../../paper_figures/paper/left/left.png"
+    assert (home / "paper" / "left" / "left.md").read_text() == (
+        f"Like [left.png of the default run]({link}); `make scale SCALE=s` makes it.\n\n**T**\n"
+    )
+    assert (home / "paper" / "kept" / "kept.md").read_text() == "![p](kept.png)\n"
 
 
 def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):

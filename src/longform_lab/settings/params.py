@@ -259,6 +259,7 @@ def overrides_schema() -> dict[str, Any]:
         "without": {"type": "object", "additionalProperties": names},
         "files": {"type": "object", "description": "Overrides of other YAML files, by path."},
         "articles": {"type": "integer", "minimum": 0},
+        "pictures": {**names, "description": "The exhibits whose pictures are kept with results."},
         "claims": {"type": "string", "description": "The name by which claims know the scale."},
     }
     for room in ("models", "corpora", "corpora_from_files"):
