@@ -64,13 +64,14 @@ class Item(NamedTuple):
 def read_items(path: Path) -> list[Item]:
     """Items of a file; pairs linked by equal claims or equal evidence are of one group.
 
-    Texts are joined into trees (union-find): two are of one group where their roots are the same.
+    Links chain: two pairs of one group may share no text. Texts are joined into trees (union-find):
+    two are of one group where their roots are the same. Pairs have no page title.
     """
     rows = [record for _, record in records(path)]
     parent: dict[str, str] = {}  # of each text; a root is its own
 
     def root(key: str) -> str:
-        """The root of a text's tree, which is the text alone if it is new."""
+        """The root of a text's tree; a new text is its own."""
         while parent.setdefault(key, key) != key:
             key = parent[key]
         return key

@@ -103,7 +103,11 @@ def judged(
 
 
 def summary(record: dict[str, Any]) -> str:
-    """Markdown: in how many draws each critic saw a difference, with exact 95 % intervals."""
+    """Markdown: in how many draws each critic saw a difference, with exact 95 % intervals.
+
+    ``record`` is that of :func:`tried`. Against others, which are real too, a difference is a false
+    alarm; with sections shuffled it is a find.
+    """
     lines = ["| critic | against others | against others, sections shuffled |", "|---|---|---|"]
     for critic in record["p_values"]["others"]:
         cells = [critic]

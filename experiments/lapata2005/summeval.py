@@ -146,7 +146,8 @@ def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
 def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
     """Scores of every document by the critic of persons and two metrics of words, by name.
 
-    The critic is fitted on the references. Scores are float64 (documents,).
+    The critic, of chains of mentions, is fitted on the references, the split "train". Scores are
+    float64 (documents,), of both splits.
     """
     splits = ["train", "test"]
     units = chains(rules.read(documents=corpus.documents, splits=splits))

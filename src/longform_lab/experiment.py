@@ -162,8 +162,10 @@ class Experiment:
     def models(self, study: str, corpus: str) -> list[str]:
         """The language models of a corpus: the study's, and those of its ladder of sizes.
 
+        Both list ``models``, and under ``corpora`` what corpora all of these are trained on.
+
         Raises:
-            BadInput: a list of the study is no list.
+            BadInput: the study's own ``corpora``, ``models``, ``titles`` or ``once`` is no list.
         """
         settings = self.settings(study)
         for name in ("corpora", "models", "titles", "once"):

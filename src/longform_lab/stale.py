@@ -31,7 +31,10 @@ def stages_by_file(home: Path) -> dict[str, list[str]]:
 
 
 def closures(home: Path, tree: SourceTree) -> dict[str, Closure]:
-    """What each stage of ``dvc.yaml`` runs, by the stage's name."""
+    """The definitions that each stage of ``dvc.yaml`` may run, by the stage's name.
+
+    A stage depends on the file of its entry points below ``data/code``; one without is left out.
+    """
     stages = stages_by_file(home)
     by_stage: dict[str, Closure] = {}
     for file, starts in read_entry_points(home, tree).items():

@@ -29,7 +29,10 @@ def cached_files(cache: Path) -> list[Path]:
 
 
 def damaged_files(files: list[Path]) -> Iterator[Path]:
-    """Those whose content has another MD5 than their name says."""
+    """Those whose content has another MD5 than their name says.
+
+    Prints progress. Raises OSError: a file cannot be read.
+    """
     reported = time.monotonic()
     for number, path in enumerate(files, 1):
         with path.open("rb") as opened:
@@ -46,7 +49,10 @@ def _named_hash(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line: 0 where all is sound, 1 where a file is damaged, 2 where there is no cache."""
+    """Command line: 0 where all is sound, 1 where a file was damaged, 2 where there is no cache.
+
+    It is 1 after ``--remove`` too.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m longform_lab.verify_cache", description=__doc__
     )

@@ -105,7 +105,10 @@ class SentenceWriter:
         return spans
 
     def _mentions(self, spans: Sequence[tuple[int, int]]) -> tuple[Mention, ...]:
-        """The mentions with their offsets and roles: subject "S", object "O" or possessive "P"."""
+        """The mentions with their offsets and roles: subject "S", object "O" or possessive "P".
+
+        ``spans``: start and end of every piece, in characters of the sentence.
+        """
         mentions = []
         for number, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True)):
             role = self.subject

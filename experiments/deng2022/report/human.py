@@ -1,7 +1,7 @@
 """Tables 4 and 18 of deng2022 and the human study's own table.
 
 PPL, MAUVE, Latent PPL and annotators side by side. Simulated annotators, of whom captions tell,
-flip a known rule at known rates: they show what the analysis recovers, not people.
+flip a known rule's verdicts at known rates: they show what the analysis recovers, not people.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ COLUMNS |= {"Latent PPL": {"critic": "section_order", "metric": "latent_ppl"}, "
 # Signs that make each measure larger for better text.
 TOWARDS_GOOD = {"PPL": -1.0, "MAUVE": 1.0, "Latent PPL": -1.0}
 FEWEST_SYSTEMS = 3  # below which no correlation is given
-MOST = 30  # organisations that Table 18 shows
+MOST = 30  # organisations (an article's sequence of section titles) that Table 18 shows
 
 
 def table_4(inputs: ReportInputs) -> Table:
@@ -102,7 +102,11 @@ def _values_by_system(records: Results) -> dict[System, float]:
 
 
 def table_18(inputs: ReportInputs) -> Table:
-    """Organisations of the articles called incoherent, most common first, pooled over systems."""
+    """Organisations of the articles called incoherent, most common first, pooled over systems.
+
+    A human record's ``incoherent`` lists pairs: an article's section titles, and how many
+    judgements called them incoherent.
+    """
     people = inputs.select(HUMAN)
     # 1. How often each organisation was called incoherent, in all and by system.
     counts: Counter[tuple[str, ...]] = Counter()

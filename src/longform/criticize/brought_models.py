@@ -56,7 +56,10 @@ def _try_model(model: NamedModel) -> None:
 
 
 def _try_encoder(folder: Path) -> None:
-    """Raises BadInput: a folder is no sentence encoder that can read a sentence."""
+    """Open an encoder and encode a sentence, so that a bad folder fails before the long work.
+
+    Raises BadInput: the folder is none that can be read, or a package of the extra is missing.
+    """
     option = f"--encoder {folder}"
     if not any((folder / file).is_file() for file in CONFIGURATIONS):
         raise BadInput(

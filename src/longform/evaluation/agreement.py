@@ -48,14 +48,15 @@ class Correlation:
 
 
 def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
-    """The coefficient without SciPy's test, which takes nine tenths of the time.
+    """Pearson's or Spearman's coefficient, without the p-value: nine tenths of SciPy's time.
 
     Args:
         kind: one of ``KINDS``.
-        x, y: complete pairs, (pairs,).
+        x, y: pairs without nan, (pairs,).
 
     Returns:
-        The coefficient; nan where it is undefined.
+        The coefficient; nan for fewer than ``FEWEST`` pairs, a constant side, or Pearson's of an
+        infinite value.
     """
     if _is_undefined(kind, x, y):
         return math.nan

@@ -38,7 +38,7 @@ HEADERS = {
 
 
 def visible(text: str) -> str:
-    """Control characters, which HTML cannot hold, as their pictures; nothing else is changed."""
+    """Control characters of ASCII but tab and line feed as their pictures; the rest as it is."""
     return _CONTROLS.sub(
         lambda match: "\u2421" if match[0] == "\x7f" else chr(0x2400 + ord(match[0])), text
     )
@@ -70,7 +70,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
 
 
 async def _guard(request: Request, call_next: Any) -> Response:
-    """Refuse posts from elsewhere, and send the headers of every answer."""
+    """Refuse posts from elsewhere, and add the headers to every response."""
     refused = _refusal(request)
     response = JSONResponse({"error": refused}, 403) if refused else await call_next(request)
     response.headers.update(HEADERS)
@@ -151,8 +151,9 @@ class _Pages:
     async def answer(self, request: Request) -> Response:
         """The answers to an item; where some are missing they are a draft.
 
-        Those that are to be verified, of a training item, are stored and stay a draft, so that the
-        page shows them beside the right ones.
+        Those that are to be verified, of a training item, are stored and stay a draft: the item is
+        not done, and the page shows them beside the right ones. An item that is done may be
+        answered again; the last answer counts.
         """
         token, form, item = await self._posted(request)
         if token is None or item is None:
@@ -192,9 +193,9 @@ class _Pages:
     async def _posted(self, request: Request) -> tuple[str | None, dict[str, str], Item | None]:
         """The annotator, if the form is theirs; its fields; and the item that it is about.
 
-        There is an item where they have consented. A page names it by the place in the annotator's
-        own order, because an id may tell where a text is from. A page shows testing items after all
-        of training; a post of its own may not overtake it.
+        A page names the item by its place in the annotator's order, because an id may tell where a
+        text is from. None: no such place, no consent yet, or a testing item (which a post made by
+        hand may name) before all of training is done.
         """
         token = self._annotator(request)
         form: dict[str, str] = {}
@@ -230,7 +231,7 @@ class _Pages:
         return self._show("message.html", status, message=message, **values)
 
     def _outdated(self) -> HTMLResponse:
-        """What a form of another annotator, or of another time, is answered."""
+        """The response to a form that may not be taken: another annotator's, or out of turn."""
         return self._message("This page is out of date. Open your link again.", 403)
 
 
@@ -248,15 +249,18 @@ def _trained(order: Sequence[Item], done: Collection[str]) -> bool:
 
 
 def stamp(token: str) -> str:
-    """What a form must carry to be taken.
+    """What a form must carry to be taken, so that no other site can post it (a CSRF token).
 
-    It is known only to pages that this server showed to this annotator.
+    Who does not know the annotator's token cannot compute it.
     """
     return hashlib.blake2b(token.encode(), key=b"longform study form", digest_size=16).hexdigest()
 
 
 def _refusal(request: Request) -> str:
-    """Why a request is refused: a post from another site, or a very large one."""
+    """Why a request is refused: a post from another site, or a very large one; "" if it is not.
+
+    Browsers that send neither header of a post's origin are let through.
+    """
     if request.method in ("GET", "HEAD"):
         return ""
     length = request.headers.get("content-length", "")

@@ -19,7 +19,7 @@ from longform.files.opening import field_of, json_file, records, rows, text_line
 from longform.statistics.random_streams import generator
 
 TEXTS = read_yaml(Path(__file__).with_name("texts.yaml"))  # what annotators are told
-# The texts of an item that is no article.
+# By kind of an item that is no article, the keys of ``body`` that hold its texts.
 SHOWN = {"claim": ("claim", "evidence"), "pair": ("left", "right")}
 PHASES = ("training", "testing")
 COHERENT = ("coherent", "incoherent")  # deng2022 Figure 15
@@ -116,7 +116,16 @@ def load_study(path: Path) -> Study:
 
 
 def _item(record: Any, where: str) -> Item:
-    """An item as it was written. Raises BadInput: it lacks something, or has another type."""
+    """Check a record of a study's file and make its item.
+
+    Args:
+        record: what was parsed, of any type.
+        where: its place, for messages.
+
+    Raises:
+        BadInput: a field is missing, unknown, of another type, or has a value that is not allowed;
+            or there is no label.
+    """
     # 1. What every item has.
     name = field_of(record, "id", str, where)
     kind = field_of(record, "kind", str, where)
@@ -334,10 +343,10 @@ def sheet(path: Path) -> list[dict[str, Any]]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write UTF-8, parent folders too.
+    """Write a text in UTF-8 over what is there; make its parent folders.
 
     Raises:
-        BadInput: the place cannot be written, or the text has half a surrogate pair.
+        BadInput: the file cannot be written, or the text has a lone surrogate.
     """
     try:
         encoded = text.encode("utf-8")

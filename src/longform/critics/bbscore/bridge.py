@@ -90,7 +90,10 @@ def units_from_predictions(predictions: Predictions) -> list[LatentPath]:
 
 
 def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> LatentPath:
-    """A path of bare latents (sentences, dims); sentences of equal latents get one text id."""
+    """A path of latents (sentences, dims) whose texts are not known.
+
+    Sentences of equal latents count as one text: to swap only them is no shuffle.
+    """
     latents = np.asarray(latents, dtype=np.float64)
     ids = np.zeros(0, np.int64)
     if len(latents):

@@ -114,7 +114,10 @@ class CodeMixing(
     top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata=FITTED)
 
     def prepare(self, documents: Sequence[Document]) -> Self:
-        """Fit the mixture of languages, and take its Dirichlet where no other is fitted."""
+        """A critic with the mixture of languages fitted to real texts.
+
+        Without ``own_prior`` the mixture's alpha is its Dirichlet; else :meth:`fit_units` fits one.
+        """
         critic = super().prepare(documents)
         if self.own_prior or critic.mixture is None:
             return critic

@@ -353,13 +353,14 @@ class GridRanker(
     def fit_units(self, real: Sequence[Grid]) -> "GridRanker":
         """Learn to rank each real text above its own shuffles.
 
-        Raises InputError: no text gives a pair.
+        Returns the fitted critic. Raises InputError: no text gives a pair.
         """
         pairs = []
         for grid in real:
             own_order = np.arange(len(grid.cells))[None]
             rng = generator(self.name, grid.unit_id)
-            # Blocks of one sentence, so any order of sentences; none reads as the text itself.
+            # Blocks of one sentence, so any order, (orders, sentences). Equal sentences have equal
+            # keys, so that no order reads as the text itself.
             orders = shuffled_orders(
                 task="block",
                 size=1,

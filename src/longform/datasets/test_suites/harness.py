@@ -76,7 +76,7 @@ class Choice:
 
     @property
     def texts(self) -> list[str]:
-        """Each context with its continuation."""
+        """Each context, a space, and its continuation; without the space where one is empty."""
         texts = []
         for parts in zip(self.contexts, self.continuations, strict=True):
             texts.append(" ".join(filter(None, parts)))

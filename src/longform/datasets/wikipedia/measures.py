@@ -148,7 +148,8 @@ def number(text: str) -> Value | None:
 def _fraction(match: re.Match[str]) -> Value | None:
     """The value of a match of ``_FRACTION``, such as ``1+1/2``; None where it divides by zero.
 
-    Its precision is the logarithm of the denominator, at least one digit.
+    Groups: a minus or "", whole part or None, numerator, denominator, all in plain digits. Its
+    precision, digits after the point, is log10 of the denominator, at least 1.
     """
     sign, integer, numerator, denominator = match.groups()
     if int(denominator) == 0:
