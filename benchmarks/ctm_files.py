@@ -1,8 +1,9 @@
 """Files of the original program of the correlated topic model (Blei's ctm-c, plain text).
 
-Corpus: one document a line, ``distinct id:count id:count ...``. Settings: eight lines
+Corpus: one document a line, ``pairs id:count id:count ...``. Settings: eight lines
 ``name value``. Model: files ``<prefix>-param.txt``, ``-mu.dat``, ``-cov.dat``, ``-inv-cov.dat``,
 ``-log-det-inv-cov.dat``, ``-log-beta.dat``, one number a line with six decimals, matrices by rows.
+"The program" below is ctm-c.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from longform.critics.topics.train import Expectation
 from longform.errors import BadInput
 
 LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
-# Whole numbers and tolerances by their names in the file, with ours.
+# Name in the file -> field of TopicSettings: whole numbers, and tolerances.
 _SETTING = {"em max iter": "em_iterations", "var max iter": "rounds", "lag": "lag"}
 _TOLERANCE = {"em convergence": "em_tolerance", "var convergence": "tolerance"}
 # Of the program's own inner solver; ours solves exactly enough by itself.
@@ -33,7 +34,8 @@ def read_corpus(path: Path | str, *, size: int | None = None) -> TermCounts:
         size: number of terms, by default the largest id plus one, as the program counts.
 
     Raises:
-        BadInput: a malformed line, a document without terms, an id outside ``size``.
+        BadInput: no file or no document in it, a malformed line, a document without terms, an id
+            outside ``size``.
     """
     rows = []
     for number, line in enumerate(_lines(path), 1):
@@ -89,8 +91,8 @@ def read_settings(path: Path | str) -> TopicSettings:
     """Read a settings file.
 
     Raises:
-        BadInput: an unknown line, a missing line, or shrinkage of the covariance, which this
-            program does not do.
+        BadInput: an unknown line, a missing line, a value that is no number, or shrinkage of the
+            covariance, which this package does not do.
     """
     values: dict[str, int | float] = {}
     names = set()
@@ -102,10 +104,13 @@ def read_settings(path: Path | str) -> TopicSettings:
             raise BadInput(
                 f"{path}: covariance estimate is {value!r}, allowed is 'mle' (the shipped setting)"
             )
-        if name in _SETTING:
-            values[_SETTING[name]] = int(value)
-        elif name in _TOLERANCE:
-            values[_TOLERANCE[name]] = float(value)
+        try:
+            if name in _SETTING:
+                values[_SETTING[name]] = int(value)
+            elif name in _TOLERANCE:
+                values[_TOLERANCE[name]] = float(value)
+        except ValueError:
+            raise BadInput(f"{path}: {name} is {value!r}, it must be a number") from None
     expected = {*_SETTING, *_TOLERANCE, *_INNER, "covariance estimate"}
     if names != expected:
         raise BadInput(
@@ -151,21 +156,19 @@ def write_model(prefix: Path | str, model: TopicModel) -> None:
 
 
 def read_model(prefix: Path | str) -> TopicModel:
-    """Read model files of either program.
+    """Read model files of ctm-c or of :func:`write_model`.
 
     Six decimals can leave the inverse covariance indefinite; then the covariance is inverted again.
 
     Raises:
-        BadInput: a file is missing or has the wrong number of numbers, or the covariance is
-            singular.
+        BadInput: a file is missing or has the wrong number of numbers or other words, there are
+            fewer than two topics, or the covariance is singular.
     """
     # The sizes.
     text = "\n".join(_lines(f"{prefix}-param.txt"))
     match = re.match(r"num_topics (\d+)\s+num_terms (\d+)", text)
-    if not match:
-        raise BadInput(
-            f"{prefix}-param.txt: a parameter file says num_topics and num_terms, one a line"
-        )
+    if not match or int(match[1]) < 2:
+        raise BadInput(f"{prefix}-param.txt: needs num_topics (from 2) and num_terms, one a line")
     topics, terms = int(match[1]), int(match[2])
     free = topics - 1
     # The topics' covariance and its inverse.
@@ -193,7 +196,7 @@ def write_posteriors(prefix: Path | str, posterior: Expectation) -> None:
 
 
 def read_posteriors(prefix: Path | str, *, topics: int) -> tuple[np.ndarray, np.ndarray]:
-    """(documents, topics - 1) means and variances that either program wrote."""
+    """(documents, topics - 1) means and variances that ctm-c or we wrote."""
     means = _read_numbers(f"{prefix}-lambda.dat", (-1, topics))
     variances = _read_numbers(f"{prefix}-nu.dat", (-1, topics))
     return means[:, :-1], variances[:, :-1]
@@ -213,7 +216,10 @@ def _write_numbers(path: str, values: Iterable[float] | np.ndarray) -> None:
 
 def _read_numbers(path: str, shape: tuple[int, ...]) -> np.ndarray:
     """The numbers of a file as an array; -1 as the first size stands for any number of rows."""
-    values = np.array(" ".join(_lines(path)).split(), np.float64)
+    try:
+        values = np.array(" ".join(_lines(path)).split(), np.float64)
+    except ValueError:
+        raise BadInput(f"{path}: not every word is a number; write the file again") from None
     expected = abs(int(np.prod(shape)))  # of a row, if the first size is -1
     if len(values) != expected and not (shape[0] == -1 and len(values) % expected == 0):
         raise BadInput(

@@ -54,6 +54,8 @@ def test_the_shipped_settings_are_the_released_preset(tmp_path):
     refuses("allowed is 'mle'", files.read_settings, tmp_path / "settings.txt")
     (tmp_path / "settings.txt").write_text(SHIPPED.replace("lag 10\n", ""))
     refuses("missing or unknown", files.read_settings, tmp_path / "settings.txt")
+    (tmp_path / "settings.txt").write_text(SHIPPED.replace("lag 10\n", "lag ten\n"))
+    refuses("lag is 'ten', it must be a number", files.read_settings, tmp_path / "settings.txt")
 
 
 def test_model_files_have_a_number_a_line_with_six_decimals_and_come_back(tmp_path):
@@ -71,6 +73,19 @@ def test_model_files_have_a_number_a_line_with_six_decimals_and_come_back(tmp_pa
     assert again.vocabulary == ("a", "b", "ü") and again.beta[0, 2] == 0
     for name in ("beta", "mean", "covariance", "precision"):
         np.testing.assert_allclose(getattr(again, name), getattr(model(), name), atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("param.txt", "num_topics 1\nnum_terms 3\n", "num_topics \\(from 2\\)"),
+        ("mu.dat", "0.5\nhalf\n", "not every word is a number"),
+    ],
+)
+def test_damaged_model_files_are_refused(tmp_path, name, text, message):
+    files.write_model(tmp_path / "final", model())
+    (tmp_path / f"final-{name}").write_text(text)
+    refuses(message, files.read_model, tmp_path / "final")
 
 
 def test_posteriors_carry_the_fixed_topic_and_come_back(tmp_path):
