@@ -1,8 +1,9 @@
 """``python -m experiments.gpu.pack FOLDER JOB ...`` puts what jobs read into ``scratch/gpu/data``.
 
 Without a job it is for all of them. It takes published texts and weights from a folder of this
-machine (texts that are not there are fetched by their pinned addresses) and checks them by the
-``data.yaml`` of the jobs' scales.
+machine (texts that are not there are fetched by their pinned addresses) and checks texts by the
+``data.yaml`` of the jobs' scales. A scale is a folder of ``experiments/scales``, a size at which
+the pipeline runs.
 """
 
 import argparse
@@ -23,7 +24,7 @@ def chosen(names: Sequence[str]) -> list[Any]:
     """The jobs of these names; all jobs that are scales where no name is given.
 
     Raises:
-        BadInput: a job that is no scale, and so reads no published texts.
+        BadInput: another name, also that of a job that is no scale, which reads no published texts.
     """
     for name in names:
         if name not in SCALE_JOBS:

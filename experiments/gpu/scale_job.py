@@ -201,7 +201,11 @@ class ScaleJob:
         return groups
 
     def prepare(self, state: Path, tiny: bool) -> tuple[Path, Path]:
-        """Make the folder that the stages run in, with the scale's parameters.
+        """Make the folder that stages run in: parameters, decoders, a link to published texts.
+
+        Args:
+            state: folder that stays from call to call.
+            tiny: whether for the tiny form, whose overrides are :attr:`tiny`.
 
         Returns:
             That folder, and the folder of published texts and weights.

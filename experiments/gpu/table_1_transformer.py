@@ -339,7 +339,7 @@ def run(call: Call) -> None:
 
 
 def selected_runs(chosen: Sizes, only: str | None) -> list[Run]:
-    """All runs, or the one of a name. Raises BadInput: no run has it."""
+    """All runs, or the one of title ``only``. Raises BadInput: no run has it."""
     if only is None:
         return list(chosen.runs)
     titles = [run.title for run in chosen.runs]

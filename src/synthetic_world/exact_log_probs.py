@@ -19,12 +19,13 @@ def read(
     reader_truth: Mapping[str, np.ndarray],
     splits: Sequence[str],
 ) -> Predictions:
-    r"""Token log-probabilities in the layout of a language model's predictions.
+    r"""Log-probabilities of texts with their true states, in a language model's layout.
 
     A text of the synthetic language (deng2022 section 3, appendix D) is a row of subsequences, each
     of letters and a closing delimiter, and each of these is a token. A subsequence is one draw, so
     its $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter and zero at its letters:
-    sums over texts and numbers of tokens are exact. Texts start in state 0 and have no end token.
+    sums over texts and numbers of tokens are exact. State $z_0 = 0$ comes before a
+    text's first; there is no end token.
 
     Args:
         documents: of the corpus, in the order of the truth's rows.
@@ -32,7 +33,7 @@ def read(
         reader_truth: of the language that reads, whose A and E are taken. Its states and
             subsequences must be numbered as those of ``truth``; the path is the true one, also
             where another language reads.
-        splits: whose documents are read.
+        splits: whose documents are scored.
 
     Returns:
         ``token_logprob`` in nats, float32, for each document of the splits a row (tokens,); minus
@@ -40,7 +41,7 @@ def read(
         text always can.
 
     Raises:
-        BadInput: the truth is of other documents.
+        BadInput: the truth has another number of documents; their identity is not checked.
     """
     num_rows = len(truth.get("emitted", ()))
     if num_rows != len(documents):

@@ -170,10 +170,11 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
 
 
 def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[tuple[str, Fact, Fact, str]]:
-    """Yield (utterance, its speaker's fact, a second fact, label) for inference between facts.
+    """Yield (utterance, the fact that it states, a second fact, label) for inference between facts.
 
-    Three for every turn with a source: the second fact is the same (``POSITIVE``), the same
-    attribute with another value (``NEGATIVE``), or another attribute (``NEUTRAL``).
+    Three for every turn that states a fact of its speaker's persona: the second fact is the same
+    (``POSITIVE``), the same attribute with another value (``NEGATIVE``), or another attribute with
+    any value, held by the speaker or not (``NEUTRAL``).
     """
     draws = Draws(stream("pairs", seed, dialogue.index))
     for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):

@@ -339,6 +339,8 @@ def _draw_chain(
 def wrap(text: str, width: int) -> list[tuple[int, int]]:
     """Break a text into lines of at most ``width`` characters, at spaces and line breaks.
 
+    A longer word is cut. ``width`` is 1 or more.
+
     Returns:
         Half-open character offsets of the lines.
     """

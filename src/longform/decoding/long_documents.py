@@ -230,9 +230,9 @@ def _next_attempts(
     """(index, attempt) of each document to sample next: missing, or malformed and not given up.
 
     Args:
-        records: index -> record of the latest attempt.
+        records: index -> record of the latest attempt; ``sections`` is None if it is malformed.
         documents: number of documents.
-        redraws: largest number of further attempts.
+        redraws: largest number of further attempts at a document, after attempt 0.
     """
     attempts = []
     for index in range(documents):

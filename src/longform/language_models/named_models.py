@@ -50,7 +50,10 @@ class NamedModel:
 
     @contextmanager
     def opened_folder(self) -> Iterator[Path]:
-        """Context with a folder to load the model from; errors inside it name the model."""
+        """Open a folder to load the model from: its own, or a temporary one with the pointer.
+
+        BadInput raised inside the ``with`` names the model instead of the temporary folder.
+        """
         if self.folder is not None:
             yield self.folder
             return

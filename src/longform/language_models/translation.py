@@ -37,7 +37,13 @@ LENGTH_WEIGHT = 0.1
 
 @dataclass(frozen=True)
 class Shape:
-    """Size of a translator; the defaults train on two CPU cores."""
+    """Size of a translator; the defaults train on two CPU cores.
+
+    Attributes:
+        layers: of the encoder, and as many of the decoder.
+        inner: width of the feed-forward layers.
+        positions: tokens of a side at most.
+    """
 
     layers: int = 2
     heads: int = 4
@@ -48,7 +54,12 @@ class Shape:
 
 
 class Translator(nn.Module):
-    """Base of both translators: embedding, encoder, decoder, output tied to the embedding."""
+    """Base of both translators: encoder and decoder; one embedding for source, target and output.
+
+    Args:
+        shape: its size.
+        vocabulary: number of tokens of both sides.
+    """
 
     positions: Tensor  # (positions, width), added to the source's embeddings
 

@@ -645,7 +645,10 @@ class _Comparison:
 
 
 def _slope_of(numbers: Sequence[_Number]) -> Estimate | None:
-    """The slope per step over a sequence of numbers; None where one of them is missing."""
+    """Least-squares slope per place in the sequence; None where the results lack a number.
+
+    Raises BadInput: fewer than two numbers.
+    """
     estimates = []
     for number in numbers:
         if number.estimate is None:

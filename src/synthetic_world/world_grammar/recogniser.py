@@ -279,7 +279,7 @@ class Recogniser:
         return _by_length(dict.fromkeys(shown, self.all))
 
     def _words_of_any_topic(self, slot: str) -> set[str]:
-        """The words that fill a slot in the tables of the topics, of all topics together."""
+        """The words that can fill a slot: the union over all topics of the vocabulary."""
         words: set[str] = set()
         for topic in self.vocabulary:
             words.update(topic.tables[slot])

@@ -154,11 +154,12 @@ class ChainAgreement(SumScored, better="higher"):
     )
 
     def sufficient_statistics(self, units: Sequence[ReadClusters]) -> SufficientStatistics:
-        """A row a document: hits and totals of recall and of precision of each score, ``COLUMNS``.
+        """One row per document: each score's hits and total of recall, then of precision.
 
-        A document without gold mentions is excluded.
+        The last of ``COLUMNS`` counts excluded documents: 1 for one without gold mentions, whose
+        other columns are 0.
 
-        Raises InputError: a document that ``gold`` does not have.
+        Raises InputError: the fitted ``gold`` does not know a document, not even as empty.
         """
         rows: list[tuple[float, ...]] = []
         excluded = (*np.zeros(len(COLUMNS) - 1), 1.0)

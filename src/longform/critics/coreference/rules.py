@@ -268,10 +268,11 @@ def _may_be_one_person(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:
-    """Merge entities that start with a pronoun into the first new name after it in its sentence.
+    """Merge entities that start with a pronoun into the first fitting name later in its sentence.
 
-    As in "When she came home, Ann slept". A name is new if its entity has no mention before the
-    pronoun. Entities are changed in place; a merged one has no mentions left.
+    As in "When she came home, Ann slept". Not merged if the name's entity has a mention before the
+    pronoun, also where a new name follows. Every entity comes with a mention, the earliest first.
+    They are changed in place: mentions are appended, out of order, and a merged one has none left.
     """
     for entity in entities:
         first = entity.mentions[0]

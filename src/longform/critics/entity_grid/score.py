@@ -266,7 +266,7 @@ class TransitionFeatures:
         return np.concatenate(features, axis=1)
 
     def of_texts(self, units: Sequence[Grid]) -> np.ndarray:
-        """Features of texts as they stand: float64 (texts, size)."""
+        """Features of texts, given as grids, in their own sentence order: float64 (texts, size)."""
         rows = [np.zeros((0, self.size))]
         for unit in units:
             own_order = np.arange(len(unit.cells))[None]

@@ -240,7 +240,10 @@ class ChainEntropy(SectionOrder):
         return transition_statistics(self, units, finite_log_transitions)
 
     def of_sums(self, sums: Sums) -> Any:
-        """The diversity, bias taken out; nan without a transition."""
+        r"""$\exp(H)$, 1 or more, the bias taken out; nan without a transition.
+
+        A float, or an array over the leading axes of ``sums`` (resamples).
+        """
         counts = transition_totals(self, sums)
         total = counts.sum(axis=(-2, -1))
         is_met = counts > 0
@@ -248,7 +251,7 @@ class ChainEntropy(SectionOrder):
         totals_of_earlier = counts.sum(axis=-1, keepdims=True)
         shares = np.where(is_met, ratio(counts, totals_of_earlier), 1.0)
         entropy = -(counts * np.log(shares)).sum(axis=(-2, -1))
-        # 2. Miller's correction of it.
+        # 2. Miller's correction, also n times; ``titles_met`` are those met as the earlier one.
         bigrams_met = is_met.sum(axis=(-2, -1))
         titles_met = is_met.any(axis=-1).sum(axis=-1)
         bias = (bigrams_met - titles_met) / 2
