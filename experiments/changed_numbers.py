@@ -28,7 +28,8 @@ BEFORE = "a5734e11"  # the last commit before the corrections
 IDENTITY = list(NAMES[: NAMES.index("seed") + 1])
 FIELDS = ("value", "low", "high", "difference", "p_value")
 DIGITS = 1e-8  # records of scales have nine digits
-RUN_AGAIN = ("gpt_neo_longer", "sizes", "slide_by_one", "three_seeds")  # their records are a new run's
+# Scales whose records are a new run's.
+RUN_AGAIN = ("gpt_neo_longer", "sizes", "slide_by_one", "three_seeds")
 # Why a claim's verdict changed, where the rule or the instrument did and not a number.
 REASONS = {
     "mentions_above_data_at_every_size": "one size showed every size; now a ladder of sizes does",
