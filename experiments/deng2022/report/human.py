@@ -62,7 +62,7 @@ def table_4(inputs: ReportInputs) -> Table:
     return Table(f"Table 4. {measures}, 95 % intervals", cells, notes)
 
 
-System = tuple[Any, Any, Any]  # name, titles and seed
+System = tuple[Any, Any, Any]  # name, titles (whether it saw them) and seed
 
 
 def correlation_records(results: Results) -> Iterator[Record]:
@@ -143,7 +143,8 @@ def table_18(inputs: ReportInputs) -> Table:
 def expected_share_records(results: Results) -> Iterator[Record]:
     """Yield the share that simulated annotators should call coherent, and the share that they do.
 
-    The latter has Wilson's interval, one trial a judgement.
+    The latter has Wilson's interval, one trial a judgement. Of people, whose rates nobody knows,
+    there is neither.
     """
     for record in select(results, HUMAN):
         details = record.details

@@ -178,7 +178,7 @@ class _Pages:
         return JSONResponse({"kept": True})
 
     async def not_kept(self, request: Request, error: Exception) -> Response:
-        """A full disk, or a file that cannot be written: the annotator learns of it."""
+        """A full disk, or a file that cannot be written or read: the annotator learns of it."""
         print(
             f"longform: an answer was not kept ({error}); make room or mend the file",
             file=sys.stderr,
