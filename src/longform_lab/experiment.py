@@ -174,11 +174,11 @@ class Experiment:
                 raise BadInput(
                     f"params.yaml: {study}.{name} is {value}, allowed is a list of names"
                 )
-        ladder = settings.get("sizes", {})
+        ladder = settings.get("sizes") or {}
         models: list[str] = []
         for source in (settings, ladder):
-            if corpus in source.get("corpora", ()):
-                models += source.get("models", ())
+            if corpus in (source.get("corpora") or ()):
+                models += source.get("models") or ()
         return models
 
     def systems(self, study: str, corpus: str) -> list[System]:

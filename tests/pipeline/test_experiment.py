@@ -172,6 +172,11 @@ def test_one_seed_is_allowed_and_none_as_well(home):
     assert [s.seed for s in changed(home, seeds=None).systems("plain", "wiki")] == [None]
 
 
+@pytest.mark.parametrize("name", ["corpora", "models"])
+def test_a_list_left_blank_is_an_empty_one(home, name):
+    assert changed(home, sizes=None, **{name: None}).models("plain", "wiki") == []
+
+
 @pytest.mark.parametrize(("seed", "allowed"), [(0, True), (-1, False), (True, False), (1.0, False)])
 def test_a_runs_seed_is_a_whole_number_from_0(tmp_path, seed, allowed):
     (tmp_path / "params.yaml").write_text(yaml.safe_dump({"seed": seed}))
