@@ -19,7 +19,7 @@ from longform.files.archives import unpack
 from longform.files.artefacts import atomic_write
 
 ROOT = Path(__file__).parents[1]
-FULL = "656dc0ac"  # has the full records of every scale, corrected
+FULL = "656dc0ac"  # has the full records of every scale, corrected; some ran again since
 PARTS = ("data", "paper_figures")
 
 

@@ -96,20 +96,24 @@ def packed(content: bytes) -> bytes:
 
 def _cells(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the cells of a stored record, in the order of ``NAMES``."""
-    value, reference = _rounded(record.get("value")), _rounded(record.get("reference"))
-    if value is not None and reference is not None:
-        record = {**record, DIFFERENCE: float(value) - float(reference)}
     for name in NAMES:
         value = record.get(name)
         if name == DIFFERENCE and value is not None:
-            # That of the rounded numbers, nearly all its digits kept: ``Record`` compares them.
-            yield str(float(f"{float(value):.12g}"))
+            yield _difference_cell(record)
         elif name == DETAILS:
             yield _details_cell(kept_details(record))
         elif isinstance(value, bool):
             yield str(value).lower()
         else:
             yield "" if value is None else str(_rounded(value))
+
+
+def _difference_cell(record: Mapping[str, Any]) -> str:
+    """A difference to twelve digits: of the rounded numbers, which ``Record`` compares it with."""
+    difference = float(record[DIFFERENCE])
+    if record.get("value") is not None and record.get("reference") is not None:
+        difference = float(_rounded(record["value"])) - float(_rounded(record["reference"]))
+    return str(float(f"{difference:.12g}"))
 
 
 def _rounded(value: Any) -> Any:

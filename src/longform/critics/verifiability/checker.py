@@ -67,7 +67,7 @@ def words(text: str) -> list[str]:
     a character of its own (NFD, as in macOS's file names) or part of its letter.
     """
     composed = unicodedata.normalize("NFC", text).lower()
-    if "'" in composed or "\u2019" in composed:  # most sentences have neither, and are many
+    if "'" in composed or "\u2019" in composed:  # the search is slow, and most texts have none
         composed = _POSSESSIVE.sub("", composed)
     return WORD.findall(composed)
 
