@@ -64,6 +64,15 @@ def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
     refuses("no score file 'three'", scale_results, packed, "three")
 
 
+def test_a_packed_difference_is_that_of_the_rounded_numbers(tmp_path):
+    numbers = {"value": 112.298765432, "reference": 2.092234567, "difference": 110.206530865}
+    (tmp_path / "one.json").write_text(json.dumps([{**FLAT, **numbers}]))
+    write_scale_records(tmp_path, tmp_path / "records.csv.xz")
+    (record,) = scale_results(tmp_path / "records.csv.xz")  # reading compares the three
+    assert (record.value, record.reference) == (112.298765, 2.09223457)
+    assert record.difference == 110.20653043
+
+
 def test_equal_records_give_equal_packed_bytes(tmp_path):
     folder = scores(tmp_path / "scores")
     for name in ("a.xz", "b.xz"):
