@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from longform.datasets.openings import with_openings
 from longform.datasets.titles import (
     Filters,
+    Selection,
     filtered_corpus,
     normalise,
     select,
@@ -55,6 +57,7 @@ def build(
     shares: Mapping[str, float] = SHARES,
     recent: int | None = None,
     part: str = "all",
+    opening_words: int | None = None,
 ) -> Corpus:
     """Filtered proposals with the year in which each was begun, split by seed.
 
@@ -76,6 +79,8 @@ def build(
             model may have read the older ones and cannot have read these.
         part: ``before`` or ``since`` keeps the documents before ``recent`` or from it on; ``all``
             keeps both.
+        opening_words: most words of a section, after the filters; see
+            :func:`longform.datasets.openings.with_openings`. None keeps all.
 
     Returns: the corpus; truth ``year``, int64, zero where a document does not say it, beside what
         :func:`longform.datasets.titles.filtered_corpus` gives.
@@ -109,6 +114,8 @@ def build(
         is_before = part == "before"
         in_part = [(doc.id in split_of) == is_before for doc in selection.documents]
         selection = subset(selection, in_part, f"not {part} {recent}")
+    if opening_words is not None:
+        selection = _with_openings(selection, opening_words, count)
     # 3. Add the years to what is left.
     corpus = filtered_corpus(selection, count, raw, facts)
     document_years = [years[document.id] for document in corpus.documents]
@@ -116,6 +123,22 @@ def build(
     facts = {**corpus.facts, "years": {str(year): counts[year] for year in sorted(counts)}}
     truth = {**corpus.truth, "year": np.array(document_years, dtype=np.int64)}
     return Corpus(corpus.documents, truth, facts)
+
+
+def _with_openings(selection: Selection, words: int, count: Callable[[str], int]) -> Selection:
+    """The openings of all sections, with their lengths.
+
+    Args:
+        selection: the documents.
+        words: most words of an opening.
+        count: the tokens of a text.
+    """
+    documents = [with_openings(document, words) for document in selection.documents]
+    lengths = []
+    for document in documents:
+        tokens = [count(section.text) for section in document.sections]
+        lengths.append(np.array(tokens, dtype=np.int64))
+    return replace(selection, documents=documents, lengths=lengths)
 
 
 def read_folder(raw: Path, files: str = "*") -> tuple[list[Document], dict[str, int], Counter[str]]:

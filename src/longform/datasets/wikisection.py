@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.datasets.openings import with_openings
 from longform.datasets.titles import piece_count
 from longform.documents import SPLITS, Corpus, Document, Section
 from longform.errors import InputError
@@ -41,6 +42,7 @@ def build(
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
     short_tokens: int | None = None,
+    opening_words: int | None = None,
 ) -> Corpus:
     """Articles of one file, split by seed, or of one file for each split, as papers publish them.
 
@@ -57,6 +59,8 @@ def build(
             ``full_stops``.
         short_tokens: of the longest section; articles with a longer one are left out after the
             split, so that the short ones lie in the split that they have among all. None keeps all.
+        opening_words: most words of a section; see
+            :func:`longform.datasets.openings.with_openings`. None keeps all.
 
     Returns: the articles; ``truth["sentences"]`` is int64 (units,), and facts summarise it.
     Raises InputError: an unknown splitter, other splits, or a file without a usable article.
@@ -85,7 +89,7 @@ def build(
     elif "validation" not in files and "validation" in shares:
         held_out = shares["validation"] / (shares["train"] + shares["validation"])
         documents = _split(documents, {"train": 1 - held_out, "validation": held_out}, seed)
-    # 3. Leave out those with a long section.
+    # 3. Leave out those with a long section, or the rest of every section.
     num_split = len(documents)
     if short_tokens is not None:
         documents = [doc for doc in documents if _longest_section(doc) <= short_tokens]
@@ -94,6 +98,8 @@ def build(
                 f"{raw}: every article has a section of more than {short_tokens} tokens; "
                 "raise short_tokens"
             )
+    if opening_words is not None:
+        documents = [with_openings(document, opening_words) for document in documents]
     # 4. Describe them.
     sentences = np.array([_num_sentences(doc, splitter) for doc in documents], dtype=np.int64)
     facts: dict[str, Any] = {
