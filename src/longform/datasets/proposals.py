@@ -57,7 +57,7 @@ def build(
     shares: Mapping[str, float] = SHARES,
     recent: int | None = None,
     part: str = "all",
-    opening_words: int | None = None,
+    opening_sentences: int | None = None,
 ) -> Corpus:
     """Filtered proposals with the year in which each was begun, split by seed.
 
@@ -79,7 +79,7 @@ def build(
             model may have read the older ones and cannot have read these.
         part: ``before`` or ``since`` keeps the documents before ``recent`` or from it on; ``all``
             keeps both.
-        opening_words: most words of a section, after the filters; see
+        opening_sentences: of a section, after the filters; see
             :func:`longform.datasets.openings.with_openings`. None keeps all.
 
     Returns: the corpus; truth ``year``, int64, zero where a document does not say it, beside what
@@ -114,8 +114,8 @@ def build(
         is_before = part == "before"
         in_part = [(doc.id in split_of) == is_before for doc in selection.documents]
         selection = subset(selection, in_part, f"not {part} {recent}")
-    if opening_words is not None:
-        selection = _with_openings(selection, opening_words, count)
+    if opening_sentences is not None:
+        selection = _with_openings(selection, opening_sentences, count)
     # 3. Add the years to what is left.
     corpus = filtered_corpus(selection, count, raw, facts)
     document_years = [years[document.id] for document in corpus.documents]
@@ -125,15 +125,15 @@ def build(
     return Corpus(corpus.documents, truth, facts)
 
 
-def _with_openings(selection: Selection, words: int, count: Callable[[str], int]) -> Selection:
+def _with_openings(selection: Selection, sentences: int, count: Callable[[str], int]) -> Selection:
     """The openings of all sections, with their lengths.
 
     Args:
         selection: the documents.
-        words: most words of an opening.
+        sentences: of an opening.
         count: the tokens of a text.
     """
-    documents = [with_openings(document, words) for document in selection.documents]
+    documents = [with_openings(document, sentences) for document in selection.documents]
     lengths = []
     for document in documents:
         tokens = [count(section.text) for section in document.sections]

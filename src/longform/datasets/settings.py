@@ -26,7 +26,7 @@ RegionMetric = Literal["mean", "sum", "median", "range", "max", "min"]
 SPLITTER = "How a text is cut into sentences."
 SPLITTER_SOURCE = "ours; sheng2024's code cuts at full stops"
 SHARES = "Shares of the splits, drawn by seed."
-OPENING_WORDS = "Most words of a section, whose further sentences are left out; null keeps all."
+OPENING_SENTENCES = "First sentences of a section, which alone are kept; null keeps all."
 
 
 class Dataset(Settings):
@@ -335,7 +335,9 @@ class Proposals(FileDataset):
         "all",
         source="ours",
     )
-    opening_words: int | None = parameter(OPENING_WORDS, None, unit="words", source="ours", ge=1)
+    opening_sentences: int | None = parameter(
+        OPENING_SENTENCES, None, unit="sentences", source="ours", ge=1
+    )
 
     def load(
         self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
@@ -354,7 +356,7 @@ class Proposals(FileDataset):
             shares=self.shares,
             recent=self.recent,
             part=self.part,
-            opening_words=self.opening_words,
+            opening_sentences=self.opening_sentences,
         )
 
 
@@ -377,7 +379,9 @@ class WikiSection(FileDataset):
         source="deng2022 section 4: 500 for WIKI-SHORT",
         ge=1,
     )
-    opening_words: int | None = parameter(OPENING_WORDS, None, unit="words", source="ours", ge=1)
+    opening_sentences: int | None = parameter(
+        OPENING_SENTENCES, None, unit="sentences", source="ours", ge=1
+    )
 
     def load(
         self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
@@ -392,7 +396,7 @@ class WikiSection(FileDataset):
             shares=self.shares,
             splitter=self.splitter,
             short_tokens=self.short_tokens,
-            opening_words=self.opening_words,
+            opening_sentences=self.opening_sentences,
         )
 
 

@@ -42,7 +42,7 @@ def build(
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
     short_tokens: int | None = None,
-    opening_words: int | None = None,
+    opening_sentences: int | None = None,
 ) -> Corpus:
     """Articles of one file, split by seed, or of one file for each split, as papers publish them.
 
@@ -59,7 +59,7 @@ def build(
             ``full_stops``.
         short_tokens: of the longest section; articles with a longer one are left out after the
             split, so that the short ones lie in the split that they have among all. None keeps all.
-        opening_words: most words of a section; see
+        opening_sentences: of a section; see
             :func:`longform.datasets.openings.with_openings`. None keeps all.
 
     Returns: the articles; ``truth["sentences"]`` is int64 (units,), and facts summarise it.
@@ -98,8 +98,8 @@ def build(
                 f"{raw}: every article has a section of more than {short_tokens} tokens; "
                 "raise short_tokens"
             )
-    if opening_words is not None:
-        documents = [with_openings(document, opening_words) for document in documents]
+    if opening_sentences is not None:
+        documents = [with_openings(document, opening_sentences) for document in documents]
     # 4. Describe them.
     sentences = np.array([_num_sentences(doc, splitter) for doc in documents], dtype=np.int64)
     facts: dict[str, Any] = {
