@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HASH = re.compile(r"[0-9a-f]{32}")  # md5, as DVC names files; folders have ``.dir`` behind it
+DAMAGED = "damaged"
 REPORT_EVERY = 10.0  # seconds between lines of progress
 
 
@@ -28,17 +29,22 @@ def cached_files(cache: Path) -> list[Path]:
     return files
 
 
-def damaged_files(files: list[Path]) -> Iterator[Path]:
-    """Those whose content has another MD5 than their name says.
+def faulty_files(files: list[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield each file that is not sound, with its fault.
 
-    Prints progress. Raises OSError: a file cannot be read.
+    The fault is :data:`DAMAGED` where its content has another MD5 than its name says, and otherwise
+    the reason why it cannot be read. Prints progress.
     """
     reported = time.monotonic()
     for number, path in enumerate(files, 1):
-        with path.open("rb") as opened:
-            digest = hashlib.file_digest(opened, lambda: hashlib.md5(usedforsecurity=False))
+        try:
+            with path.open("rb") as opened:
+                digest = hashlib.file_digest(opened, lambda: hashlib.md5(usedforsecurity=False))
+        except OSError as error:
+            yield path, f"cannot be read ({error.strerror})"
+            continue
         if digest.hexdigest() != _named_hash(path):
-            yield path
+            yield path, DAMAGED
         if time.monotonic() - reported > REPORT_EVERY:
             reported = time.monotonic()
             print(f"{number} of {len(files)} files read", flush=True)
@@ -49,9 +55,9 @@ def _named_hash(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line: 0 where all is sound, 1 where a file was damaged, 2 where there is no cache.
+    """Command line: 0 where all is sound, 1 where a file was not, 2 where there is no cache.
 
-    It is 1 after ``--remove`` too.
+    It is 1 after ``--remove`` too, which leaves a file that cannot be read where it is.
     """
     parser = argparse.ArgumentParser(
         prog="python -m longform_lab.verify_cache", description=__doc__
@@ -68,22 +74,29 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     # Every file is read; what to do is said at the end.
     files = cached_files(options.cache)
-    damaged = list(damaged_files(files))
-    for path in damaged:
-        if options.remove:
-            path.chmod(0o644)  # DVC protects what it links to
-            path.unlink()
-        print(f"damaged{', removed' if options.remove else ''}: {path}")
+    num_damaged = num_unreadable = 0
+    for path, fault in faulty_files(files):
+        shown = fault
+        if fault != DAMAGED:
+            num_unreadable += 1
+        else:
+            num_damaged += 1
+            if options.remove:
+                path.chmod(0o644)  # DVC protects what it links to
+                path.unlink()
+                shown = f"{DAMAGED}, removed"
+        print(f"{shown}: {path}")
     advice = ""
-    if damaged and options.remove:
+    if num_damaged and options.remove:
         advice = (
             "; run `make repro` (`dvc pull` where a remote is set: `dvc remote list`), and "
             "`dvc checkout --force` for files that are linked to the cache"
         )
-    elif damaged:
+    elif num_damaged:
         advice = "; --remove takes them out of the cache"
-    print(f"{len(files)} files, {len(damaged)} damaged{advice}")
-    return 1 if damaged else 0
+    unreadable = f", {num_unreadable} that cannot be read" if num_unreadable else ""
+    print(f"{len(files)} files, {num_damaged} damaged{unreadable}{advice}")
+    return 1 if num_damaged or num_unreadable else 0
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ def cache(tmp_path):
 def test_files_whose_bytes_are_not_their_names_are_damaged(cache, capsys):
     files = verify_cache.cached_files(cache)
     assert len(files) == 4 and files == sorted(files)
-    damaged = list(verify_cache.damaged_files(files))
+    faults = dict(verify_cache.faulty_files(files))
+    damaged = list(faults)
+    assert set(faults.values()) == {"damaged"}
     expected = {hashlib.md5(content).hexdigest()[2:] for content in (b"three", b"four")}
     assert {path.name.removesuffix(".dir") for path in damaged} == expected
     assert verify_cache.main([str(cache)]) == 1
@@ -48,6 +50,25 @@ def test_files_whose_bytes_are_not_their_names_are_damaged(cache, capsys):
     assert out[0] == f"damaged, removed: {damaged[0]}" and "run `make repro`" in out[-1]
     assert verify_cache.main([str(cache)]) == 0
     assert capsys.readouterr().out == "2 files, 0 damaged\n"
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_rest_is_read(cache, capsys, monkeypatch):
+    first, *others = verify_cache.cached_files(cache)
+    sound_or_not = dict(verify_cache.faulty_files(others))
+    opened = Path.open
+
+    def on_a_bad_disk(path, *given):
+        if path == first:
+            raise OSError(5, "Input/output error", str(path))
+        return opened(path, *given)
+
+    monkeypatch.setattr(Path, "open", on_a_bad_disk)
+    assert verify_cache.main([str(cache), "--remove"]) == 1 and first.exists()
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == f"cannot be read (Input/output error): {first}"
+    assert out[1:-1] == [f"damaged, removed: {path}" for path in sound_or_not]
+    count = len(sound_or_not)
+    assert out[-1].startswith(f"4 files, {count} damaged, 1 that cannot be read; run `make repro`")
 
 
 @pytest.fixture
