@@ -65,9 +65,21 @@ ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
         "its network is small; that of `gpu_decoders` is a pretrained one",
     ),
 }
-# Claims that one scale judges by itself, since the other scales have none of their systems: by
-# scale what its networks are, and the claims' ids.
+# Claims that one scale judges by itself, since the other scales have none of their systems, or one
+# training of each: by scale what its networks are, and the claims' ids.
 ALONE: dict[str, tuple[str, frozenset[str]]] = {
+    "real_openings": (
+        "SmolLM2 finetuned three times, one pass over the first sentence of every section",
+        frozenset(
+            [
+                "titles_help",
+                "generated_above_data",
+                "titles_change_latent_ppl_more",
+                "fewer_failures_with_titles",
+                "fewer_repetitions_with_titles",
+            ]
+        ),
+    ),
     "real_ladder": (
         "networks of 0.2 to 1.4 million weights from nothing, half a pass over cities",
         frozenset(
@@ -88,6 +100,7 @@ ALONE: dict[str, tuple[str, frozenset[str]]] = {
         frozenset(["larger_models_are_better"]),
     ),
 }
+SMALL_NETWORKS = ("real_ladder", "real_ladder_suites")  # from nothing, one training of each
 POWER = 0.8  # of the test that would find the smallest effect
 Z_LEVEL, Z_POWER = 1.960, 0.842  # normal quantiles of a two-sided level of 5 % and of that power
 TO_FIND = (Z_LEVEL + Z_POWER) / Z_LEVEL  # smallest effect as a multiple of a 95 % interval's arm
@@ -301,11 +314,12 @@ def notes(claims: Sequence[Judged]) -> list[str]:
         )
     of_small_networks = 0
     for claim in claims:
-        of_small_networks += bool(judged_alone(claim)) and claim.verdict in (HOLDS, CONTRADICTED)
+        is_small = judged_alone(claim) in SMALL_NETWORKS
+        of_small_networks += is_small and claim.verdict in (HOLDS, CONTRADICTED)
     if of_small_networks:
         paragraphs.append(
             f"{of_small_networks} of the verdicts *holds* and *contradicted* are those of"
-            " small networks from nothing (`real_ladder`, `real_ladder_suites`), which were trained"
+            f" small networks from nothing (`{'`, `'.join(SMALL_NETWORKS)}`), which were trained"
             " once, for a pass or half of one, and write word salad: they are no findings about"
             " trained models."
         )
