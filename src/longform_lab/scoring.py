@@ -129,6 +129,8 @@ def curve(experiment: Experiment, study: str) -> None:
     lines: list[tuple[Any, ...]] = [("corpus", "system", "word_ppl", "latent_ppl")]
     for corpus, systems in perplexities.items():
         for system, values in systems.items():
+            if "word_ppl" not in values:  # another metric of perplexity alone
+                continue
             latent = section_orders.get(corpus, {}).get(system, {})
             lines.append((corpus, system, values["word_ppl"], latent.get("latent_ppl")))
     plot = experiment.data / "plots" / "systems.csv"
