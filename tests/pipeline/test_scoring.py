@@ -239,7 +239,7 @@ def test_ratings_without_marks_or_critics_are_refused(tmp_path):
 def test_the_curve_has_a_line_for_each_system_of_each_corpus(tmp_path):
     words = {
         "wiki": {"data": {"word_ppl": 5.0}, "lm": {"word_ppl": 7.5}},
-        "arxiv": {"lm": {"word_ppl": 9.0}},
+        "arxiv": {"lm": {"word_ppl": 9.0}, "data": {"word_ppl_recent": 4.0}},  # no line
     }
     write_json(tmp_path / "metrics" / "mine" / "perplexity.json", words)
     latent = {"wiki": {"lm": {"latent_ppl": 2.5}}}
