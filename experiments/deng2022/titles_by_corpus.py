@@ -131,6 +131,7 @@ def _draw(canvas: Any, numbers: Sequence[Cell]) -> None:
     """
     from matplotlib.ticker import LogLocator, NullLocator
 
+    # 1. Points of every text at the height of its corpus.
     labels = [row.label for row in CORPORA]
     panels = canvas.subplots(1, len(RECORDS), sharey=True)
     for axes, measure in zip(panels, RECORDS, strict=True):
@@ -144,6 +145,7 @@ def _draw(canvas: Any, numbers: Sequence[Cell]) -> None:
         axes.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
         axes.xaxis.set(major_formatter="{x:g}")
         axes.grid(axis="y", linewidth=0.4)
+    # 2. Names of the corpora on the left, and one legend for both panels.
     panels[0].set_yticks([-number for number in range(len(labels))], labels)
     handles, names = panels[-1].get_legend_handles_labels()
     canvas.legend(handles, names, loc="outside lower center", ncols=len(LOOKS))
