@@ -30,12 +30,17 @@ FIELDS = ("value", "low", "high", "difference", "p_value")
 DIGITS = 1e-8  # records of scales have nine digits
 # Scales whose records are a new run's.
 RUN_AGAIN = ("gpt_neo_longer", "sizes", "slide_by_one", "three_seeds")
+OPENINGS = "judged by `real_openings`: three trainings, on first sentences of sections"
 # Why a claim's verdict changed, where the rule or the instrument did and not a number.
 REASONS = {
     "mentions_above_data_at_every_size": "one size showed every size; now a ladder of sizes does",
     "mauve_prefers_no_titles": "MAUVE read by a judged network, for a claim about LM1",
     "classifier_beats_unified_coherence": "a ranker of ours stood for Unified Coherence",
     "models_stay_below_raters": "three raters, fewer than twenty units",
+    "titles_help": OPENINGS,
+    "titles_change_latent_ppl_more": OPENINGS,
+    "fewer_failures_with_titles": OPENINGS,
+    "fewer_repetitions_with_titles": OPENINGS,
     "order_of_repetition": "judged by `gpu_decoders`, whose network knows its pages",
     "delayed_repeats_less": "judged by `gpu_decoders`, whose network knows its pages",
 }
